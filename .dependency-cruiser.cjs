@@ -73,7 +73,7 @@ const importers = [
     '^bun:ffi$',
     '^src/(sandbox/syscall-filter|engines/workers/cpu-priority|engines/llama/worker/cuda-driver|engines/espeak/worker/library)\\.ts$',
   ],
-  ['toml', 'node_modules/smol-toml/', '^src/config/file\\.ts$'],
+  ['toml', 'node_modules/smol-toml/', '^src/config/config-file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/logging/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/metrics/registry\\.ts$'],
   ['markdown', 'node_modules/marked/', '^src/guide/markdown-page\\.ts$'],
@@ -141,7 +141,7 @@ module.exports = {
     {
       name: 'plugin-uses',
       comment:
-        'A plugin may import only itself and contract, kit, audio, http, usage, generate, listen, speak, ssml, conversation, and text/front-end',
+        'A plugin may import only itself and contract, kit, audio, http, usage, generate, listen, speak, ssml, conversation, text/front-end and config/section',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/', pathNot: TEST },
       to: {
@@ -149,6 +149,7 @@ module.exports = {
         pathNot: [
           '^src/(contract|kit|audio|http|outbound|usage|generate|listen|speak|ssml|conversation)/',
           '^src/text/front-end\\.ts$',
+          '^src/config/section\\.ts$',
           '^plugins/$1/',
         ],
       },
@@ -223,10 +224,12 @@ module.exports = {
       to: { path: '^server/process\\.ts$' },
     },
     {
-      name: 'only-the-process-and-scripts-import-config',
+      name: 'only-the-server-imports-config',
+      comment:
+        'A plugin declares its settings with src/config/section.ts, and receives their values in setup',
       severity: 'error',
-      from: { path: PRODUCT, pathNot: ['^server/(process|build)\\.ts$', '^src/config/', TEST] },
-      to: { path: '^src/config/' },
+      from: { path: PRODUCT, pathNot: ['^server/config\\.ts$', '^src/config/', TEST] },
+      to: { path: '^src/config/', pathNot: '^src/config/section\\.ts$' },
     },
     {
       name: 'product-must-not-import-tests',

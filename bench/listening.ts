@@ -1,6 +1,6 @@
 /** The transcription engine with its inference pool, without HTTP. */
 
-import { loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../server/config.ts';
 import type { Float32Samples } from '../src/contract/engines/audio.ts';
 import type { AudioChunk, SttEngine, TranscriptionRequest } from '../src/contract/engines/engine.ts';
 import { systemClock } from '../src/kit/clock.ts';

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asyncApiErrors } from './asyncapi.ts';
-import { docsErrors, environmentTable } from './checks/docs-true.ts';
+import { docsErrors } from './checks/docs-true.ts';
 import { plainEnglishErrors } from './checks/plain-english.ts';
 import { projectFileErrors } from './checks/project-files.ts';
 import { type Check, runChecks, selectChecks, UnknownCheckError } from './checks/run-checks.ts';
@@ -13,7 +13,6 @@ import { licenceErrors } from './licences.ts';
 /**
  * `bun run check`: types, lint and format, dependency rules, source rules, and consistency of the documents.
  * `bun run check NAME…`: only these checks.
- * `--environment-table` prints the table of docs/guide/configuration.md.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
@@ -91,20 +90,13 @@ function linesOf(
   return { name, covers, run: async () => (await errorsIn(ROOT)).join('\n') };
 }
 
-const { values: flags, positionals: names } = parseArgs({
-  allowPositionals: true,
-  options: { 'environment-table': { type: 'boolean', default: false } },
-});
-if (flags['environment-table']) {
-  console.log(environmentTable());
-} else {
-  try {
-    const limit = Math.min(availableParallelism(), MAX_CONCURRENT_CHECKS);
-    const passed = await runChecks(selectChecks(CHECKS, names), limit, console.log);
-    process.exitCode = passed ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof UnknownCheckError)) throw error;
-    console.error(error.message);
-    process.exitCode = USAGE_EXIT_CODE;
-  }
+const { positionals: names } = parseArgs({ allowPositionals: true });
+try {
+  const limit = Math.min(availableParallelism(), MAX_CONCURRENT_CHECKS);
+  const passed = await runChecks(selectChecks(CHECKS, names), limit, console.log);
+  process.exitCode = passed ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof UnknownCheckError)) throw error;
+  console.error(error.message);
+  process.exitCode = USAGE_EXIT_CODE;
 }

@@ -1,4 +1,4 @@
-import { loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../server/config.ts';
 import type { CreditStore, CreditTransfer } from '../src/contract/accounts/accounts-store.ts';
 import { ServiceError, StartError } from '../src/contract/core/error.ts';
 import { systemClock, unixSeconds } from '../src/kit/clock.ts';

@@ -1,4 +1,4 @@
-import { loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../server/config.ts';
 import type { ApiKeyStore } from '../src/contract/accounts/api-key.ts';
 import { StartError } from '../src/contract/core/error.ts';
 import type { OrganizationStore } from '../src/contract/stores/organization-store.ts';

@@ -5,7 +5,7 @@ import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../
 import { createProgress } from '../models/progress.ts';
 import { ModelFetchError } from '../models/source-error.ts';
 import { verifyEntries } from '../models/verify.ts';
-import { type Config, loadConfig } from '../src/config/config.ts';
+import { type Config, loadConfig } from '../server/config.ts';
 import type { ConfiguredModels } from '../src/contract/core/settings.ts';
 import {
   enginesOfPlugins,

@@ -1,5 +1,5 @@
 import { build } from '../server/build.ts';
-import { loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../server/config.ts';
 import { ServiceError, StartError } from '../src/contract/core/error.ts';
 import type { PluginSwitchStore } from '../src/contract/stores/plugin-switch-store.ts';
 import { systemClock } from '../src/kit/clock.ts';

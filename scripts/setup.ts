@@ -198,7 +198,7 @@ const OPTIONAL_ATTEMPTS = 2;
 
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
-  const { loadConfig } = await import('../src/config/config.ts');
+  const { loadConfig } = await import('../server/config.ts');
   const { enginesOfPlugins, entriesForModels, hubFilesForModels, modelsAtStart } = await import(
     '../src/engines/embedded-models.ts'
   );

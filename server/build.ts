@@ -6,7 +6,6 @@ import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { videoPlugin } from '../plugins/video/index.ts';
 import { voicesPlugin } from '../plugins/voices/index.ts';
-import type { Config } from '../src/config/config.ts';
 import type { ConversationModels } from '../src/contract/core/settings.ts';
 import type { ConversationModel } from '../src/contract/engines/conversation.ts';
 import type { ModelFiles, ModelTable } from '../src/contract/model-table.ts';
@@ -20,6 +19,7 @@ import { audioEncoder } from '../src/media/speech/audio-encoder.ts';
 import type { AnyPlugin } from '../src/plugin-host/registry.ts';
 import { codeRunner } from '../src/sandbox/code-runner.ts';
 import { searxngSearch } from '../src/search/searxng-search.ts';
+import type { Config } from './config.ts';
 
 /** The plugins and services of this build. */
 export const build = {

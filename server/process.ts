@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../package.json' with { type: 'json' };
 import { openBlobs } from '../src/blobs/open-blobs.ts';
-import { type Config, loadConfig } from '../src/config/config.ts';
 import type { ApiKeyStore } from '../src/contract/accounts/api-key.ts';
 import type { Clock } from '../src/contract/core/clock.ts';
 import { StartError } from '../src/contract/core/error.ts';
@@ -62,6 +61,7 @@ import { openTracing } from '../src/tracing/open-tracing.ts';
 import { areFree } from '../src/usage/prices.ts';
 import { startAccounts } from '../src/usage/start-accounts.ts';
 import { buildApp } from './app.ts';
+import { type Config, loadConfig } from './config.ts';
 
 /** A build of the service; server/main.ts uses the real one. */
 export interface Build {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { ENVIRONMENT } from '../src/config/config.ts';
+import { ENVIRONMENT } from '../server/config.ts';
 import { HAS_PIP, pythonPackages } from '../tools/harness/clients/python.ts';
 import { needs } from './harness/needs.ts';
 

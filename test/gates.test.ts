@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { docsErrors, environmentTable } from '../scripts/checks/docs-true.ts';
+import { docsErrors } from '../scripts/checks/docs-true.ts';
 import { projectFileErrors } from '../scripts/checks/project-files.ts';
 import { sourceErrors } from '../scripts/checks/source-rules.ts';
 import { testErrors } from '../scripts/checks/test-rules.ts';
+import { configurationBlock, environmentTable } from '../scripts/configuration.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -96,11 +97,7 @@ describe('dependency directions', () => {
     ['src/jobs/uses-engines.ts', "import '../engines/engine.ts';", 'jobs-uses-contract-kit-jobs-redis'],
     ['src/http/uses-sqlite.ts', "import 'bun:sqlite';", 'one-importer-of-sqlite'],
     ['src/sandbox/uses-ffi.ts', "import 'bun:ffi';", 'one-importer-of-ffi'],
-    [
-      'src/engines/reads-config.ts',
-      "import '../config/config.ts';",
-      'only-the-process-and-scripts-import-config',
-    ],
+    ['src/engines/reads-config.ts', "import '../config/config.ts';", 'only-the-server-imports-config'],
     ['src/engines/uses-english.ts', "import '../text/english/index.ts';", 'front-ends-have-one-door'],
     ['src/text/french/uses-english.ts', "import '../english/index.ts';", 'languages-stand-alone'],
     [
@@ -188,7 +185,7 @@ describe('source rules', () => {
 
 describe('documents', () => {
   const CONFIGURATION = 'docs/guide/configuration.md';
-  const page = `# Configuration\n\n${environmentTable()}\n`;
+  const page = `# Configuration\n\n${environmentTable()}\n${configurationBlock()}\n`;
 
   test('without errors pass', async () => {
     const folder = tree({
@@ -202,6 +199,9 @@ describe('documents', () => {
     ['a path', `${page}\nSee src/gone.ts.`, 'names src/gone.ts, which does not exist'],
     ['a script', `${page}\nType \`npx -y bun@1.4 run fly\`.`, 'names the script fly'],
     ['a default', page.replace('8080', '8081'), 'differs: | PORT |'],
+    ['a setting', page.replace('queue_limit = 256', 'queue_limit = 128'), 'differs: queue_limit = 256'],
+    ['a missing table', page.replace('[batch]', ''), 'differs: [batch]'],
+    ['a repeated setting', page.replace('[batch]', '[batch]\n[batch]'), 'the order of the settings differs'],
     ['a missing variable', page.replace(/^\| HOST .*\n/m, ''), 'differs: | HOST |'],
     ['a link', `${page}\nSee [it](models/gone.md).`, 'links to models/gone.md, which does not exist'],
     ['a link from the root', `${page}\nSee [it](/README.md).`, 'links to /README.md, which does not exist'],

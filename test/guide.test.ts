@@ -1,10 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { TSchema } from '@sinclair/typebox';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../src/config/config.ts';
-import { ConfigFile, MODEL_TABLES } from '../src/config/file.ts';
+import { loadConfig, SECTIONS as SETTINGS } from '../server/config.ts';
+import { MODEL_TABLES } from '../src/config/file.ts';
 import { SECTIONS } from '../src/guide/guide-pages.ts';
 import { codeIn } from '../src/guide/markdown-page.ts';
 import { testApp } from './harness/test-app.ts';
@@ -129,12 +128,10 @@ describe('settings', () => {
 
   test('are documented with every key', () => {
     const documented = blocks.map(([, toml]) => toml).join('\n');
-    const tables = Object.entries(ConfigFile.properties).flatMap(
-      ([name, { properties, items }]: [string, TSchema]) => [
-        name,
-        ...Object.keys(properties ?? items?.properties ?? {}),
-      ],
-    );
+    const tables = SETTINGS.flatMap(({ table, settings }) => [
+      ...(table === '' ? [] : [table]),
+      ...Object.values(settings).map(({ key }) => key),
+    ]);
     const keys = [...tables, ...MODEL_TABLES.flatMap(({ properties }) => Object.keys(properties))];
     expect(keys.length).toBeGreaterThan(40);
     expect(keys.filter((key) => !new RegExp(`(^|[[. ])${key}\\b`, 'm').test(documented))).toEqual([]);

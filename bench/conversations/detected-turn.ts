@@ -1,7 +1,7 @@
 /** The turns of one speaker, detected in real time by the models of the service without a connection. */
 
+import { loadConfig } from '../../server/config.ts';
 import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
-import { loadConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type { SttEngine, VadEngine } from '../../src/contract/engines/engine.ts';

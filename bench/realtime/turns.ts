@@ -1,6 +1,6 @@
 /** Turn edges of a clip according to the detector alone, and the position at which they are detected. */
 
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../server/config.ts';
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 import { DEFAULT_VAD_SETTINGS, type VadEngine } from '../../src/contract/engines/engine.ts';
 import { openVad } from '../../src/engines/silero/host/engine.ts';

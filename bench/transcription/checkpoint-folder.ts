@@ -3,7 +3,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolveModelFiles, whisperEntry } from '../../models/model-files.ts';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../server/config.ts';
 
 /** Links the model files with their original names in one folder, as faster-whisper requires. */
 export function checkpointFolder(scratch: string, weights: string): string {

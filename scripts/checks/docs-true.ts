@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { Glob } from 'bun';
 import packageJson from '../../package.json' with { type: 'json' };
-import { ENVIRONMENT } from '../../src/config/config.ts';
 import { headingsIn, hrefsIn } from '../../src/guide/markdown-page.ts';
+import { configurationErrors } from '../configuration.ts';
 
 const PAGES = [
   'README.md',
@@ -16,8 +16,6 @@ const PAGES = [
   'soak/README.md',
   'examples/README.md',
 ];
-/** The page with the table of environment variables. */
-const CONFIGURATION = 'docs/guide/configuration.md';
 /** The page that lists classes and functions with their files. */
 const CLASSES = 'docs/classes.md';
 const FOLDERS =
@@ -30,7 +28,7 @@ const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
 
 /**
- * Errors in the documents: missing paths, scripts and link targets, a wrong table of environment variables, and listed names that their
+ * Errors in the documents: missing paths, scripts and link targets, wrong tables of settings, and listed names that their
  * files do not export.
  */
 export async function docsErrors(root: string): Promise<string[]> {
@@ -51,7 +49,7 @@ export async function docsErrors(root: string): Promise<string[]> {
   return [
     ...errors,
     ...(await reasonErrors(root)),
-    ...(await environmentErrors(root)),
+    ...(await configurationErrors(root)),
     ...(await classErrors(root)),
   ];
 }
@@ -103,27 +101,4 @@ async function classErrors(root: string): Promise<string[]> {
     }
   }
   return errors;
-}
-
-/** Compares the table of the configuration page with the variables that src/config/config.ts reads. */
-async function environmentErrors(root: string): Promise<string[]> {
-  const page = Bun.file(`${root}/${CONFIGURATION}`);
-  if (!(await page.exists())) return [`${CONFIGURATION} is missing`];
-  const text = await page.text();
-  const errors = environmentTable()
-    .split('\n')
-    .filter((row) => !text.includes(row))
-    .map((row) => `${CONFIGURATION}: this row of the environment table is missing or differs: ${row}`);
-  const known = new Set<string>(ENVIRONMENT.map(({ name }) => name));
-  for (const [, name = ''] of text.matchAll(/^\| ([A-Z][A-Z0-9_]+) \|/gm)) {
-    if (!known.has(name))
-      errors.push(`${CONFIGURATION}: the environment table contains ${name}, which is not used`);
-  }
-  return errors;
-}
-
-/** The table of environment variables for the configuration page. */
-export function environmentTable(): string {
-  const rows = ENVIRONMENT.map(({ name, fallback, meaning }) => `| ${name} | ${fallback} | ${meaning} |`);
-  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }

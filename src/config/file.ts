@@ -1,19 +1,11 @@
 /**
- * Schema of the TOML file that CONFIG names, and its models, prices and tools. Used by src/config/config.ts.
+ * The tables `[models]` of the CONFIG file. Used by src/config/config.ts.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
-import { parse as parseToml, TomlError, type TomlTable } from 'smol-toml';
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { hubGguf, hubWhisper } from '../../models/hub-reference.ts';
-import type { PicoCredits, Price } from '../contract/accounts/prices.ts';
-import { ENDPOINT_LABELS } from '../contract/accounts/usage.ts';
-import { StartError } from '../contract/core/error.ts';
 import { Secret } from '../contract/core/secret.ts';
 import type {
-  CodeInterpreterSettings,
   ConfiguredModels,
   ConversationModelSettings,
   EmbedModelSettings,
@@ -23,22 +15,15 @@ import type {
   TextModelSettings,
   TtsModelSettings,
   VideoModelSettings,
-  WebSearchSettings,
 } from '../contract/core/settings.ts';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { ModelEngine } from '../contract/model-table.ts';
-import type { LexiconEntry } from '../contract/stores/lexicon-store.ts';
-import { scaledInteger } from '../kit/validation/decimal.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../kit/validation/languages.ts';
-import { checkedEntry, lexiconKey, MAX_LEXICON_ENTRIES } from '../kit/validation/lexicon-entry.ts';
-import { oneOf, toValidationIssue } from '../kit/validation/type-errors.ts';
+import { oneOf } from '../kit/validation/type-errors.ts';
+import { ConfigError } from './config-error.ts';
+import { checked } from './config-file.ts';
 import { OPENAI_NAMES, type OpenaiName } from './openai-names.ts';
-
-/** An invalid setting. The message names the setting, its location and the allowed values. */
-export class ConfigError extends StartError {
-  override readonly name = 'ConfigError';
-}
 
 const strict = { additionalProperties: false } as const;
 const name = Type.String({ minLength: 1, maxLength: 200 });
@@ -47,17 +32,6 @@ const name = Type.String({ minLength: 1, maxLength: 200 });
 function modelTable<Keys extends TProperties>(keys: Keys) {
   return Type.Object({ ...keys, required: Type.Optional(Type.Boolean()) }, strict);
 }
-
-/** The lengths and values are checked by {@link parseLexicon}. */
-const LexiconTable = Type.Object(
-  {
-    word: Type.String(),
-    language: Type.Optional(Type.String()),
-    phonemes: Type.Optional(Type.String()),
-    respelling: Type.Optional(Type.String()),
-  },
-  strict,
-);
 
 /** `none` gives a model with one of OpenAI's names the rules of the specification. */
 const compatibility = Type.Optional(oneOf(['openai', 'none']));
@@ -177,203 +151,12 @@ const ModelKind = Type.Object({
   task: Type.Optional(Type.Unknown()),
 });
 
-/** An organization name. */
-const ORGANIZATION = '^[A-Za-z0-9._-]{1,64}$';
-
-/** Credits per unit. */
-const rate = Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000 }));
-const PriceEntry = Type.Object(
-  {
-    endpoint: oneOf(ENDPOINT_LABELS),
-    model: name,
-    request: rate,
-    input_token: rate,
-    output_token: rate,
-    character: rate,
-    audio_second: rate,
-  },
-  strict,
-);
-
-const RateLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }));
-
-/** Schema of the file; documented in the guide. */
-export const ConfigFile = Type.Object(
-  {
-    models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    inference: Type.Optional(
-      Type.Object(
-        {
-          workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
-          threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
-          queue_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          model_idle_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
-        },
-        strict,
-      ),
-    ),
-    http: Type.Optional(
-      Type.Object(
-        {
-          allowed_origins: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 1000 })),
-          security_contact: Type.Optional(Type.String({ maxLength: 300 })),
-          strict_transport_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 63_072_000 })),
-          invalid_keys_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
-          trusted_proxies: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
-        },
-        strict,
-      ),
-    ),
-    rate_limits: Type.Optional(
-      Type.Object(
-        {
-          requests_per_minute_per_key: RateLimit,
-          requests_per_minute_per_organization: RateLimit,
-          concurrent_calls_per_key: RateLimit,
-          concurrent_calls_per_organization: RateLimit,
-        },
-        strict,
-      ),
-    ),
-    limits: Type.Optional(
-      Type.Object(
-        {
-          max_request_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
-          body_bytes_per_key: Type.Optional(Type.Integer({ minimum: 1024 })),
-          body_bytes_total: Type.Optional(Type.Integer({ minimum: 1024 })),
-          speech_max_characters: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
-          speech_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          transcription_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
-          transcription_max_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
-          transcription_requests_per_organization: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 100_000 }),
-          ),
-          text_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          uploads_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          stored_bytes_per_organization: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-          ),
-          batches_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          realtime_connections_per_organization: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-          ),
-          partner_calls_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-          voice_clip_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
-          voices_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          video_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          videos_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-          stored_video_bytes_per_organization: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-          ),
-        },
-        strict,
-      ),
-    ),
-    partner: Type.Optional(
-      Type.Object(
-        {
-          silence_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 2000 })),
-          partial_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
-        },
-        strict,
-      ),
-    ),
-    batch: Type.Optional(
-      Type.Object(
-        {
-          max_concurrent_lines: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
-          max_concurrent_batches: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
-        },
-        strict,
-      ),
-    ),
-    /** Without effect ({@link ignoredKeys}). */
-    voices: Type.Optional(
-      Type.Object({ fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }, strict),
-    ),
-    video: Type.Optional(
-      Type.Object({ max_concurrent_jobs: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })) }, strict),
-    ),
-    code_interpreter: Type.Optional(
-      Type.Object(
-        {
-          max_concurrent_interpreters: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
-          time_limit_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 120 })),
-          memory_mb: Type.Optional(Type.Integer({ minimum: 64, maximum: 2048 })),
-        },
-        strict,
-      ),
-    ),
-    web_search: Type.Optional(
-      Type.Object(
-        {
-          url: Type.String({ pattern: '^https?://.+' }),
-          api_key_env: variableName,
-          timeout_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 60 })),
-          max_results: Type.Optional(Type.Integer({ minimum: 1, maximum: 50 })),
-        },
-        strict,
-      ),
-    ),
-    lexicon: Type.Optional(
-      Type.Object(
-        { entries: Type.Optional(Type.Array(LexiconTable, { maxItems: MAX_LEXICON_ENTRIES })) },
-        strict,
-      ),
-    ),
-    prices: Type.Optional(Type.Array(PriceEntry, { maxItems: 10_000 })),
-    operators: Type.Optional(Type.Array(Type.String({ pattern: ORGANIZATION }), { maxItems: 1000 })),
-  },
-  strict,
-);
-
-/** Parsed content of the file, with its path for error messages. */
-export type ConfigFileContent = Static<typeof ConfigFile> & { readonly path: string };
-
-/**
- * Reads the file; the default is `service.toml` if it exists.
- * @throws ConfigError if a named file does not exist, or if it is not valid TOML with the expected schema.
- */
-export function readConfigFile(named: string | undefined): ConfigFileContent {
-  const path = resolve(named ?? 'service.toml');
-  if (!existsSync(path)) {
-    if (named === undefined) return { path };
-    throw new ConfigError(`Environment variable CONFIG names a file that does not exist: ${path}`);
-  }
-  let parsed: TomlTable;
-  try {
-    parsed = parseToml(readFileSync(path, 'utf8'));
-  } catch (error) {
-    // The message of a TOML error quotes the line, which can contain a secret.
-    const where = error instanceof TomlError ? `, line ${error.line}, column ${error.column}` : '';
-    throw new ConfigError(`${path}${where}: invalid TOML.`);
-  }
-  requireNewNames(parsed, path);
-  return { ...checked(ConfigFile, parsed, path, ''), path };
-}
-
-/** Renamed keys, by table. */
-const RENAMED_KEYS: readonly { readonly table: string; readonly old: string; readonly now: string }[] = [
-  { table: 'http', old: 'wrong_keys_per_minute', now: 'invalid_keys_per_minute' },
-  { table: 'batch', old: 'lines_at_once', now: 'max_concurrent_lines' },
-  { table: 'batch', old: 'batches_at_once', now: 'max_concurrent_batches' },
-  { table: 'video', old: 'jobs_at_once', now: 'max_concurrent_jobs' },
-  { table: 'code_interpreter', old: 'at_once', now: 'max_concurrent_interpreters' },
-];
-
-/** Keys without effect. They are accepted for one version after the feature was removed. */
-export function ignoredKeys({ voices }: ConfigFileContent): readonly string[] {
-  return voices?.fit_seconds === undefined ? [] : ['voices.fit_seconds'];
-}
-
-/** @throws ConfigError if the file uses the old name of a key. */
-function requireNewNames(parsed: TomlTable, path: string): void {
-  for (const { table, old, now } of RENAMED_KEYS) {
-    const content = parsed[table];
-    if (isRecord(content) && old in content) {
-      throw new ConfigError(`${path}: '${table}.${old}' has been renamed to '${table}.${now}'.`);
-    }
-  }
+/** The tables of models of a CONFIG file. */
+export interface ModelTables {
+  /** Path of the file, for error messages. */
+  readonly path: string;
+  /** Checked by {@link parseModels}. */
+  readonly models?: Readonly<Record<string, unknown>> | undefined;
 }
 
 const DEFAULT_VOICES = { kokoro: 'af_heart', piper: 'en_US-joe-medium' } as const;
@@ -455,10 +238,7 @@ export interface ParsedModels extends ConfiguredModels {
  * @param variable reads an environment variable, for the API keys of upstreams.
  * @throws ConfigError that names the model and the key.
  */
-export function parseModels(
-  file: ConfigFileContent,
-  variable: (name: string) => string | undefined,
-): ParsedModels {
+export function parseModels(file: ModelTables, variable: (name: string) => string | undefined): ParsedModels {
   const { openai_names: hasOpenaiNames = true, ...tables } = file.models ?? {};
   if (typeof hasOpenaiNames !== 'boolean') {
     throw new ConfigError(
@@ -805,73 +585,6 @@ function parseModel(
   }
 }
 
-/** Maximum number of decimal places of a price, in credits. */
-const RATE_PLACES = 12;
-
-/**
- * Parses the pronunciation lexicon.
- * @throws ConfigError with the location of an invalid or repeated entry.
- */
-export function parseLexicon(file: ConfigFileContent): readonly LexiconEntry[] {
-  const keys = new Set<string>();
-  const entries = (file.lexicon?.entries ?? []).map((written, index) => {
-    const location = `${file.path}: 'lexicon.entries.${index}`;
-    const { entry, problem } = checkedEntry(written);
-    if (problem !== undefined) throw new ConfigError(`${location}.${problem.field}' ${problem.problem}.`);
-    const key = JSON.stringify([lexiconKey(entry.word), entry.language]);
-    if (keys.has(key))
-      throw new ConfigError(`${location}' repeats the word and the language of another entry.`);
-    keys.add(key);
-    return Object.freeze(entry);
-  });
-  return Object.freeze(entries);
-}
-
-/**
- * Parses the prices. A model that follows another one has its prices, except for endpoints with a price of its own.
- * @param modelIds configured models.
- * @param followers by id: the model whose prices it has.
- * @throws ConfigError for an unknown model, a duplicate price and a price with too many decimal places.
- */
-export function parsePrices(
-  file: ConfigFileContent,
-  modelIds: readonly string[],
-  followers: ReadonlyMap<string, string>,
-): readonly Price[] {
-  const seen = new Set<string>();
-  const prices = (file.prices ?? []).map((entry, index): Price => {
-    const { endpoint, model } = entry;
-    const location = `${file.path}: 'prices.${index}`;
-    if (!modelIds.includes(model)) {
-      throw new ConfigError(`${location}.model' is not a configured model; allowed: ${modelIds.join(', ')}.`);
-    }
-    if (seen.has(`${endpoint} ${model}`)) {
-      throw new ConfigError(`${location}' is a duplicate price of '${endpoint}' with '${model}'.`);
-    }
-    seen.add(`${endpoint} ${model}`);
-    const rateOf = (key: 'request' | 'input_token' | 'output_token' | 'character' | 'audio_second') => {
-      const credits: PicoCredits | undefined = scaledInteger(String(entry[key] ?? 0), RATE_PLACES);
-      if (credits !== undefined) return credits;
-      throw new ConfigError(`${location}.${key}' must have at most ${RATE_PLACES} decimal places.`);
-    };
-    return Object.freeze({
-      endpoint,
-      model,
-      request: rateOf('request'),
-      inputToken: rateOf('input_token'),
-      outputToken: rateOf('output_token'),
-      character: rateOf('character'),
-      audioSecond: rateOf('audio_second'),
-    });
-  });
-  const followed = [...followers].flatMap(([model, follows]) =>
-    prices
-      .filter((price) => price.model === follows && !seen.has(`${price.endpoint} ${model}`))
-      .map((price) => Object.freeze({ ...price, model })),
-  );
-  return Object.freeze([...prices, ...followed]);
-}
-
 /**
  * The names of available weights are checked when the files are loaded.
  * @param parseReference throws for an invalid reference to the model hub.
@@ -908,58 +621,4 @@ function keyOf(
   throw new ConfigError(
     `${path}: '${location}.api_key_env' names the environment variable ${keyVariable}, which is not set.`,
   );
-}
-
-export interface ParsedTools {
-  readonly codeInterpreter: CodeInterpreterSettings;
-  /** Undefined if the file names no server. */
-  readonly webSearch: WebSearchSettings | undefined;
-}
-
-/**
- * Parses the settings of built-in tools.
- * @param variable reads an environment variable, for the API key of the search server.
- * @throws ConfigError for an invalid address and a missing key.
- */
-export function parseTools(
-  file: ConfigFileContent,
-  variable: (name: string) => string | undefined,
-): ParsedTools {
-  const {
-    max_concurrent_interpreters: maxConcurrent = 2,
-    time_limit_s: timeS = 10,
-    memory_mb: memoryMb = 256,
-  } = file.code_interpreter ?? {};
-  const codeInterpreter = Object.freeze({
-    maxConcurrent,
-    timeMs: timeS * 1000,
-    heapBytes: memoryMb * 2 ** 20,
-  });
-  if (file.web_search === undefined) return { codeInterpreter, webSearch: undefined };
-  const {
-    url,
-    api_key_env: keyVariable,
-    timeout_s: searchS = 10,
-    max_results: maxResults = 10,
-  } = file.web_search;
-  if (!URL.canParse(url) || /[?#]/.test(url)) {
-    throw new ConfigError(
-      `${file.path}: 'web_search.url' must be a URL without a query, e.g. http://searxng:8080.`,
-    );
-  }
-  const webSearch = Object.freeze({
-    url: url.replace(/\/+$/, ''),
-    apiKey: keyOf(keyVariable, file.path, 'web_search', variable),
-    timeoutMs: searchS * 1000,
-    maxResults,
-  });
-  return { codeInterpreter, webSearch };
-}
-
-function checked<S extends TSchema>(schema: S, value: unknown, path: string, location: string): Static<S> {
-  const error = Value.Errors(schema, value).First();
-  if (error === undefined) return value as Static<S>;
-  const issue = toValidationIssue(error);
-  const field = [location, issue.field].filter((part) => part !== '').join('.');
-  throw new ConfigError(`${path}: ${field === '' ? 'the root table' : `'${field}'`} ${issue.problem}.`);
 }

@@ -2,7 +2,7 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cachedFilePath, catalog, catalogEntry, entriesForEngines } from '../../models/model-files.ts';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../server/config.ts';
 import { ESPEAK_ENGINE } from '../../src/engines/espeak/shared/files.ts';
 import { NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import { startHubServer } from '../doubles/hub-server.ts';

@@ -3,7 +3,7 @@
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../server/config.ts';
 import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { startHubServer } from '../doubles/hub-server.ts';
 import { onPiperHub, piperFiles, withSpeakers } from '../generators/piper-voices.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ConfigError, loadConfig } from '../../src/config/config.ts';
+import { ConfigError, loadConfig } from '../../server/config.ts';
 import { type SharedServers, startSharedServers } from '../../tools/harness/batches/batch-sites.ts';
 import { sine, wavFile } from '../../tools/harness/media/wav-files.ts';
 import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';

@@ -6,7 +6,7 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { resolveModelFiles } from '../../models/model-files.ts';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../server/config.ts';
 import { GraphBuilder } from '../../src/engines/onnx/graph-builder.ts';
 import type { LinearLayer } from '../../src/engines/onnx/linear-layer.ts';
 import { AttributeType, DataType, encodeModel, type Graph } from '../../src/engines/onnx/onnx-proto.ts';

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../server/config.ts';
 import { importKokoroGraphs } from '../../src/engines/kokoro/import/import-graphs.ts';
 import { KokoroAcousticModel } from '../../src/engines/kokoro/worker/acoustic-model.ts';
 import { KokoroGenerator } from '../../src/engines/kokoro/worker/generator.ts';

@@ -1,6 +1,6 @@
 /** Named voices of the embedded model: how different OpenAI's voices are, and what `speed` changes. */
 
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { type NamedVoice, OPENAI_VOICES } from '../../../src/contract/engines/named-voice.ts';
 import type { VoiceWork } from '../../../src/contract/engines/voice.ts';

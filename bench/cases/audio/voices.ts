@@ -1,7 +1,7 @@
 /** Stored voices of the embedded model: similarity to the speaker, intelligibility and time. */
 
+import { loadConfig } from '../../../server/config.ts';
 import { encodeWav } from '../../../src/audio/wav.ts';
-import { loadConfig } from '../../../src/config/config.ts';
 import { newId } from '../../../src/contract/core/id.ts';
 import type { EmbeddedTtsSettings } from '../../../src/contract/core/settings.ts';
 import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import { launchService, NO_TEXT } from '../../../tools/harness/services/launcher.ts';
 import { callerClips, crossTalkRows } from '../../partner/cross-talk.ts';
 import { voiceFirstRows } from '../../partner/voice-first.ts';

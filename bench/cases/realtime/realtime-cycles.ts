@@ -1,6 +1,6 @@
 /** Memory while clients connect, talk and disconnect. */
 
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
 import { withNoise } from '../../../tools/harness/media/sample-runs.ts';
 import { launchService } from '../../../tools/harness/services/launcher.ts';

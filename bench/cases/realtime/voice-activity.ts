@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import { CONVERSATION_RATE_HZ, conversation } from '../../conversation.ts';
 import { type Row, report } from '../../report.ts';
 import type { VadLoad } from '../../vad-streams.ts';

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { resolveModelFiles } from '../../../models/model-files.ts';
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import {
   launchService,
   NO_RECOGNISER,

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sound, soundsWithoutSpeech } from '../../../bench/corpus/sounds.ts';
+import { loadConfig } from '../../../server/config.ts';
 import { Resampler } from '../../../src/audio/resampler.ts';
-import { loadConfig } from '../../../src/config/config.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { VadEngine } from '../../../src/contract/engines/engine.ts';
 import { openVad } from '../../../src/engines/silero/host/engine.ts';

@@ -1,4 +1,4 @@
-/** Prices of calls. Parsed from CONFIG by src/config/file.ts. */
+/** Prices of calls. Parsed from CONFIG by src/config/sections/accounts.ts. */
 
 import type { EndpointLabel } from './usage.ts';
 

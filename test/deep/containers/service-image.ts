@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import { smallClip } from '../../../tools/harness/services/video-service.ts';
 import { type ComposeOptions, ComposeProject, podmanOutput } from './compose.ts';
 

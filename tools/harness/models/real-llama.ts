@@ -1,4 +1,4 @@
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import type { TextEngine } from '../../../src/contract/engines/text.ts';
 import { type LlamaOptions, openLlama } from '../../../src/engines/llama/host/engine.ts';
 import { silentLog } from '../doubles/doubles.ts';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../server/config.ts';
 import { type Float32Samples, SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { SpeakerPrint, VoiceWork } from '../../../src/contract/engines/voice.ts';
 import { inferencePool } from '../../../src/engines/pool/inference-pool.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import { hashApiKey } from '../kit/keys/api-key.ts';
+import { hashApiKey } from '../src/kit/keys/api-key.ts';
 import { ConfigError, ENVIRONMENT, loadConfig } from './config.ts';
 
 const VIDEO_IDS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
