@@ -7,6 +7,7 @@ import type { Clock } from '../src/contract/core/clock.ts';
 import type { Logger } from '../src/contract/core/logger.ts';
 import type { Tracer } from '../src/contract/core/tracer.ts';
 import type { StorageHealth } from '../src/contract/stores/storage-health.ts';
+import { mount } from '../src/http/mount.ts';
 import { openapiRoutes } from '../src/http/openapi/openapi.ts';
 import { bodyBudget } from '../src/http/request/body-budget.ts';
 import { consoleRoutes } from '../src/http/routes/console.ts';
@@ -102,33 +103,31 @@ export function buildApp(deps: AppDeps): AnyElysia {
         routes,
         unavailableError: (path) => registry.unavailableError(path),
       }),
-    )
-    .use(
-      healthRoutes(() => ({
-        phase: phase(),
-        plugins: registry.readiness(),
-        models: registry.modelReadiness(),
-        storage: storageReports(deps.storage),
-        requiredModels: deps.requiredModels,
-      })),
-    )
-    .use(consoleRoutes(deps.consoleFolder))
-    .use(docsRoutes())
-    .use(openapiRoutes(deps.version))
-    .use(
-      modelRoutes(deps.models, deps.startedAt, {
-        reports: () => registry.modelReadiness(),
-        load: (id) => registry.loadModel(id),
-      }),
-    )
-    .use(pluginRoutes(deps.plugins))
-    .use(organizationRoutes())
-    .use(keyRoutes(deps.keys))
-    .use(usageRoutes(deps.usage))
-    .use(usageSummaryRoutes(deps.usage, clock))
-    .use(creditRoutes(deps.credits, deps.isFree));
-  if (deps.showMetrics) app.use(metricsRoutes(metrics, clock));
-  if (deps.securityContact !== undefined) app.use(securityTxtRoutes(deps.securityContact, clock));
+    );
+  const core = [
+    ...healthRoutes(() => ({
+      phase: phase(),
+      plugins: registry.readiness(),
+      models: registry.modelReadiness(),
+      storage: storageReports(deps.storage),
+      requiredModels: deps.requiredModels,
+    })),
+    ...consoleRoutes(deps.consoleFolder),
+    ...docsRoutes(),
+    ...modelRoutes(deps.models, deps.startedAt, {
+      reports: () => registry.modelReadiness(),
+      load: (id) => registry.loadModel(id),
+    }),
+    ...pluginRoutes(deps.plugins),
+    ...organizationRoutes(),
+    ...keyRoutes(deps.keys),
+    ...usageRoutes(deps.usage),
+    ...usageSummaryRoutes(deps.usage, clock),
+    ...creditRoutes(deps.credits, deps.isFree),
+    ...(deps.showMetrics ? metricsRoutes(metrics, clock) : []),
+    ...(deps.securityContact === undefined ? [] : securityTxtRoutes(deps.securityContact, clock)),
+  ];
+  mount(app, core).use(openapiRoutes(deps.version));
   for (const plugin of registry.routes) app.use(plugin);
   return app;
 }

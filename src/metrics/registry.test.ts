@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { mounted } from '../../test/harness/mounted.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { metricsRoutes } from '../http/routes/metrics.ts';
 import { createMetrics, type MetricsRegistry } from './registry.ts';
@@ -22,7 +23,7 @@ describe('/metrics', () => {
       looks += 1;
       return looks;
     });
-    const routes = metricsRoutes(metrics, clock);
+    const routes = mounted(metricsRoutes(metrics, clock));
     const page = async () => (await routes.handle(new Request('http://service.test/metrics'))).text();
     const pages = await Promise.all(Array.from({ length: 1000 }, page));
     expect(new Set(pages).size).toBe(1);

@@ -7,6 +7,7 @@ import type { RequestLimits } from '../../src/contract/accounts/limits.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
 import type { ServiceError } from '../../src/contract/core/error.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
+import type { Route } from '../../src/contract/route.ts';
 import type { ListedModel } from '../../src/http/routes/models.ts';
 import type { PluginSwitches } from '../../src/http/routes/plugins.ts';
 import type { ModelReadiness, PluginReadiness } from '../../src/http/routes/readiness.ts';
@@ -32,6 +33,7 @@ import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noRequestLimits } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { mounted } from './mounted.ts';
 
 /** Keys of {@link testApp}, one for each of two organizations. */
 export const KEY_A = 'key-of-a';
@@ -40,7 +42,8 @@ export const KEY_ID_A = hashApiKey(KEY_A).slice(0, 16);
 export const KEY_B = 'key-of-b';
 
 export interface TestAppOptions {
-  readonly routes?: readonly AnyElysia[];
+  /** Routes of plugins: each entry has those of one feature. */
+  readonly routes?: readonly (readonly Route[] | AnyElysia)[];
   readonly readiness?: () => ReadonlyMap<string, PluginReadiness>;
   readonly unavailableError?: (path: string) => ServiceError | undefined;
   readonly plugins?: PluginSwitches;
@@ -120,7 +123,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     isFree: areFree(options.prices ?? []),
     startedAt: Math.floor(clock.now() / 1000),
     registry: {
-      routes: options.routes ?? [],
+      routes: (options.routes ?? []).map((each) => ('route' in each ? each : mounted(each))),
       readiness: options.readiness ?? (() => new Map()),
       modelReadiness: options.models ?? (() => new Map()),
       loadModel: options.loadModel ?? (() => undefined),

@@ -5,7 +5,7 @@ import { Elysia } from 'elysia';
 import { ERROR_KINDS, type ErrorCode, type ErrorKind, ServiceError } from '../../contract/core/error.ts';
 import { type ErrorBody, errorBody } from '../response/error-body.ts';
 import { namedSchemas } from './named-schemas.ts';
-import { errorResponse } from './route-docs.ts';
+import { errorResponse, publicPage } from './route-docs.ts';
 import { type SampledSchema, sampleOf } from './schema-sample.ts';
 
 const swaggerUi = (name: string) => fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
@@ -224,12 +224,6 @@ function normalizeBody(body: OpenApiBody): void {
 }
 
 function page(summary: string, contentType: string, about: string) {
-  return { get: { tags: ['service'], ...publicPage(summary, contentType, about) } };
-}
-
-/** Documentation of a public route whose response is not JSON. */
-export function publicPage(summary: string, contentType: string, about = '') {
-  const content = { [contentType]: { schema: { type: 'string' as const } } };
-  const description = `${about} No API key is needed.`.trim();
-  return { summary, description, security: [], responses: { 200: { description: summary, content } } };
+  const { tag, isPublic: _, ...rest } = publicPage(summary, contentType, about);
+  return { get: { tags: [tag], security: [], ...rest } };
 }

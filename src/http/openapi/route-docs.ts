@@ -24,6 +24,17 @@ export function errorResponse(description: string) {
   return jsonResponse(description, ErrorSchema);
 }
 
+/** Description of errors that need no explanation. */
+export const ANY_ERROR = 'The body of every error response.';
+
+/** Documentation of a public route whose response is not JSON. */
+export function publicPage(summary: string, contentType: string, about = '') {
+  const content = { [contentType]: { schema: { type: 'string' as const } } };
+  const description = `${about} No API key is needed.`.trim();
+  const responses = { 200: { description: summary, content } };
+  return { summary, description, tag: 'service', isPublic: true, responses } as const;
+}
+
 /** A binary response with one of these content types. */
 export function binaryContent(...types: readonly string[]) {
   const schema = { type: 'string' as const, format: 'binary' };
@@ -34,6 +45,11 @@ export function binaryContent(...types: readonly string[]) {
 export function idParameter(name: string, example: string) {
   const description = `An id such as \`${example}\`.`;
   return { name, in: 'path' as const, required: true, schema: { type: 'string' as const }, description };
+}
+
+/** A parameter of the path whose example Swagger UI prefills. */
+export function pathParameter(name: string, description: string, example: string) {
+  return { name, in: 'path' as const, required: true, schema: { type: 'string', example }, description };
 }
 
 export function queryParameter(name: string, schema: object, description: string) {

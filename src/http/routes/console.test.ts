@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { mounted } from '../../../test/harness/mounted.ts';
 import { testApp } from '../../../test/harness/test-app.ts';
 import { consoleRoutes } from './console.ts';
 
@@ -15,7 +16,7 @@ function routes(files: Readonly<Record<string, string | Uint8Array>>) {
   const folder = mkdtempSync(join(tmpdir(), 'console-test-'));
   folders.push(folder);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
-  return consoleRoutes(folder);
+  return mounted(consoleRoutes(folder));
 }
 const at = (path: string, headers: Record<string, string> = {}) =>
   new Request(`http://service.test${path}`, { headers });

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { Elysia } from 'elysia';
 import { ServiceError } from '../../contract/core/error.ts';
-import { publicPage } from '../openapi/openapi.ts';
+import type { Route } from '../../contract/route.ts';
+import { publicPage } from '../openapi/route-docs.ts';
+import { route } from '../route.ts';
 
 /** Output folder of scripts/build-console.ts. */
 export const CONSOLE_FOLDER = join(import.meta.dirname, '../../../.cache/console');
@@ -40,12 +41,22 @@ const policy = (nonce: string) =>
  * `GET /`: the console page. `GET /console/…`: its static files, whose names contain a hash of the content.
  * @param folder build output; if it is missing, the page returns an error with build instructions.
  */
-export function consoleRoutes(folder: string) {
-  return new Elysia({ name: 'console', tags: ['service'] })
-    .get('/', () => page(folder), { detail: publicPage('The console', 'text/html') })
-    .get('/console/:file', ({ params, request }) => file(folder, params.file, request), {
-      detail: { hide: true },
-    });
+export function consoleRoutes(folder: string): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/',
+      ...publicPage('The console', 'text/html'),
+      handle: () => page(folder),
+    }),
+    route({
+      method: 'GET',
+      path: '/console/:file',
+      isHidden: true,
+      isPublic: true,
+      handle: ({ params, request }) => file(folder, params.file, request),
+    }),
+  ];
 }
 
 async function page(folder: string): Promise<Response> {

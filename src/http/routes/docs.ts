@@ -1,17 +1,20 @@
 import { posix } from 'node:path';
-import { Elysia } from 'elysia';
+import type { Route } from '../../contract/route.ts';
 import { GUIDE_FILES, PAGE_ADDRESSES, pathOf } from '../../guide/guide-pages.ts';
 import { pageHtml } from '../../guide/rendered-guide.ts';
-import { publicPage } from '../openapi/openapi.ts';
+import { publicPage } from '../openapi/route-docs.ts';
+import { route } from '../route.ts';
 import { addressOf } from '../transport/address.ts';
 
 const HTML = 'text/html; charset=utf-8';
 
-const GUIDE_DETAIL = publicPage(
+const GUIDE_PAGE = publicPage(
   'The guide',
   'text/html',
   'Documentation for API users and operators; `/docs/sockets` documents the WebSocket events.',
 );
+/** The document lists only the first page. */
+const OTHER_PAGE = { isHidden: true, isPublic: true } as const;
 
 const HEADERS = {
   'cache-control': 'no-cache',
@@ -28,25 +31,30 @@ export const DOCS_PATHS: readonly string[] = [
 ].map((address) => `/${address}`);
 
 /** `GET /docs` and `GET /docs/…`: the guide for API users and operators. */
-export function docsRoutes() {
-  const routes = new Elysia({ name: 'docs', tags: ['service'] });
-  for (const address of PAGE_ADDRESSES) {
-    routes.get(
-      `/${address}`,
-      async ({ request }) => {
+export function docsRoutes(): readonly Route[] {
+  const pages = PAGE_ADDRESSES.map((address) =>
+    route({
+      method: 'GET',
+      path: `/${address}`,
+      ...(address === 'docs' ? GUIDE_PAGE : OTHER_PAGE),
+      async handle({ request }) {
         const { pathname } = addressOf(request);
         if (pathname.endsWith('/')) return withoutSlash(pathname);
         return new Response(await pageHtml(address), { headers: { ...HEADERS, 'content-type': HTML } });
       },
-      { detail: address === 'docs' ? GUIDE_DETAIL : { hide: true } },
-    );
-  }
-  for (const { address, file } of GUIDE_FILES) {
+    }),
+  );
+  const files = GUIDE_FILES.map(({ address, file }) => {
     const content = Bun.file(pathOf(file));
-    const response = () => new Response(content, { headers: { ...HEADERS, 'content-type': content.type } });
-    routes.get(`/${address}`, response, { detail: { hide: true } });
-  }
-  return routes;
+    const headers = { ...HEADERS, 'content-type': content.type };
+    return route({
+      method: 'GET',
+      path: `/${address}`,
+      ...OTHER_PAGE,
+      handle: () => new Response(content, { headers }),
+    });
+  });
+  return [...pages, ...files];
 }
 
 /** The router ignores a trailing slash, but the relative links of a page need the path without it. */

@@ -1,21 +1,16 @@
-import { Type } from '@sinclair/typebox';
-import { Elysia, t } from 'elysia';
+import { type Static, Type } from '@sinclair/typebox';
 import { type ApiKeyRecord, type ApiKeyStore, KEY_ROLES } from '../../contract/accounts/api-key.ts';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
+import type { Route } from '../../contract/route.ts';
 import { issueKey } from '../../kit/keys/issue-key.ts';
 import { codePoints } from '../../kit/validation/code-points.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
-import {
-  deletionSchema,
-  errorResponse,
-  idParameter,
-  jsonResponse,
-  pageOf,
-  queryParameter,
-} from '../openapi/route-docs.ts';
+import { deletionSchema, idParameter, jsonResponse, pageOf, queryParameter } from '../openapi/route-docs.ts';
 import { UnixSeconds } from '../openapi/schemas.ts';
-import { pageIn, readQuery } from '../request/query.ts';
-import { callerOf, requireAdmin } from '../security/caller.ts';
+import { type PageQuery, pageIn, readQuery } from '../request/query.ts';
+import { deletedBody, listBody } from '../response/bodies.ts';
+import { type RouteQuery, route, strictBody } from '../route.ts';
+import { requireAdmin } from '../security/caller.ts';
 
 /** Max. number of active keys that an organization can create through the API. */
 export const MAX_KEYS = 1000;
@@ -52,7 +47,7 @@ const NAME_CHARACTERS = 64;
 const NAME_PATTERN =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]*$';
 
-const CreateKeyBody = t.Object(
+const CreateKeyBody = Type.Object(
   {
     name: Type.Optional(
       // Checked by `requireName`, because TypeBox counts UTF-16 code units.
@@ -70,69 +65,72 @@ const CreateKeyBody = t.Object(
   { additionalProperties: false, examples: [{ name: 'Reception', role: 'member' }] },
 );
 
-const FORBIDDEN = errorResponse('The key is a member key: `permission_denied`');
+const FORBIDDEN = 'The key is a member key: `permission_denied`';
+
+const PAGE: RouteQuery<PageQuery> = {
+  parameters: [
+    queryParameter(
+      'limit',
+      { type: 'integer', minimum: LIMIT.minimum, maximum: LIMIT.maximum, default: LIMIT.fallback },
+      'Max. number of keys per page.',
+    ),
+    queryParameter('after', { type: 'string' }, 'Id of the last key of the previous page.'),
+  ],
+  read: (request) => pageIn(readQuery(request, ['limit', 'after']), LIMIT),
+};
 
 /** GET, POST and DELETE of /v1/keys: API keys of the caller's organization, without the fixed keys of API_KEYS. */
-export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>) {
-  return new Elysia({ name: 'keys', tags: ['organization'] })
-    .get(
-      '/v1/keys',
-      async ({ request }) => {
-        const { limit, after } = pageIn(readQuery(request, ['limit', 'after']), LIMIT);
-        const { organization } = callerOf(request);
+export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/keys',
+      summary: 'List API keys',
+      description:
+        'Lists the keys of your organization, newest first, including revoked keys. Fixed keys of `API_KEYS` are not listed. The service stores only a hash of each key.',
+      tag: 'organization',
+      query: PAGE,
+      responses: { 200: jsonResponse('A page of keys', pageOf(Key, EXAMPLE_ID)), 400: 'Invalid query' },
+      async handle({ caller: { organization }, query: { limit, after } }) {
         const page = await keys.listOf({ organization, limit, after });
-        return {
-          object: 'list',
-          data: page.keys.map(keyObject),
-          first_id: page.keys[0]?.id ?? null,
-          last_id: page.keys.at(-1)?.id ?? null,
-          has_more: page.hasMore,
-        };
+        return listBody(page.keys.map(keyObject), page.hasMore);
       },
-      {
-        detail: {
-          summary: 'List API keys',
-          description:
-            'Lists the keys of your organization, newest first, including revoked keys. Fixed keys of `API_KEYS` are not listed. The service stores only a hash of each key.',
-          parameters: [
-            queryParameter(
-              'limit',
-              { type: 'integer', minimum: 1, maximum: 100, default: 20 },
-              'Max. number of keys per page.',
-            ),
-            queryParameter('after', { type: 'string' }, 'Id of the last key of the previous page.'),
-          ],
-          responses: {
-            200: jsonResponse('A page of keys', pageOf(Key, EXAMPLE_ID)),
-            400: errorResponse('Invalid query'),
-          },
-        },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/keys',
+      summary: 'Create an API key',
+      description: `Requires an admin key. An organization can have at most ${MAX_KEYS} active keys.`,
+      tag: 'organization',
+      pathParameters: [],
+      body: strictBody<Static<typeof CreateKeyBody>>(CreateKeyBody),
+      responses: {
+        200: jsonResponse('The new key. The key itself is returned only once', NewKey),
+        400: 'Invalid field, or too many keys: `key_limit_exceeded`',
+        403: FORBIDDEN,
       },
-    )
-    .post(
-      '/v1/keys',
-      async ({ request, body }) => {
+      async handle({ request, body: { name, role = 'member' } }) {
         const { organization } = requireAdmin(request);
-        const { name, role = 'member' } = body;
         const issued = await issueKey(keys, { organization, role, name: requireName(name) }, MAX_KEYS);
         return { ...keyObject(issued.record), key: issued.key };
       },
-      {
-        body: CreateKeyBody,
-        detail: {
-          summary: 'Create an API key',
-          description: `Requires an admin key. An organization can have at most ${MAX_KEYS} active keys.`,
-          responses: {
-            200: jsonResponse('The new key. The key itself is returned only once', NewKey),
-            400: errorResponse('Invalid field, or too many keys: `key_limit_exceeded`'),
-            403: FORBIDDEN,
-          },
-        },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/keys/:key_id',
+      summary: 'Revoke an API key',
+      description:
+        'Requires an admin key. The key becomes invalid immediately, on other nodes within five seconds. Work that was started with it continues.',
+      tag: 'organization',
+      pathParameters: [idParameter('key_id', EXAMPLE_ID)],
+      responses: {
+        200: jsonResponse('The key is revoked', deletionSchema('api_key.deleted', EXAMPLE_ID)),
+        400: 'The key to revoke is the key of this request',
+        403: FORBIDDEN,
+        404: 'Your organization has no active key with this id',
+        409: 'It is the last active admin key, because the key of this request was revoked concurrently: `last_admin_key`',
       },
-    )
-    .delete(
-      '/v1/keys/:key_id',
-      async ({ request, params: { key_id: id } }) => {
+      async handle({ request, params: { key_id: id } }) {
         const { organization, storedKey } = requireAdmin(request);
         if (id === storedKey) {
           throw invalidRequest(
@@ -146,26 +144,10 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
         if (!(await keys.revoke(id, { organization, keepAdmin }))) {
           throw new ServiceError('not_found', 'Your organization has no active key with this id.');
         }
-        return { id, object: 'api_key.deleted', deleted: true };
+        return deletedBody('api_key.deleted', id);
       },
-      {
-        detail: {
-          summary: 'Revoke an API key',
-          description:
-            'Requires an admin key. The key becomes invalid immediately, on other nodes within five seconds. Work that was started with it continues.',
-          parameters: [idParameter('key_id', EXAMPLE_ID)],
-          responses: {
-            200: jsonResponse('The key is revoked', deletionSchema('api_key.deleted', EXAMPLE_ID)),
-            400: errorResponse('The key to revoke is the key of this request'),
-            403: FORBIDDEN,
-            404: errorResponse('Your organization has no active key with this id'),
-            409: errorResponse(
-              'It is the last active admin key, because the key of this request was revoked concurrently: `last_admin_key`',
-            ),
-          },
-        },
-      },
-    );
+    }),
+  ];
 }
 
 /** @throws ServiceError `invalid_request` for another type, an empty or long name, or control characters. */

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { mounted } from '../../../test/harness/mounted.ts';
 import { KEY_A, KEY_B, testApp } from '../../../test/harness/test-app.ts';
 import type { ReadyReport } from '../../contract/engines/engine.ts';
 import { modelRoutes } from './models.ts';
@@ -15,7 +16,7 @@ const states = (reports: ReadonlyMap<string, ReadyReport> = new Map()) => ({
 
 test('the list has the current state of models that are loaded on demand', async () => {
   const reports = new Map<string, ReadyReport>([['small', { ready: true, detail: 'llama, cpu' }]]);
-  const app = modelRoutes(listed, 1000, states(reports));
+  const app = mounted(modelRoutes(listed, 1000, states(reports)));
   const list = async (path = '/v1/models') => (await app.handle(new Request(`http://host${path}`))).json();
   const files = { size_bytes: 10, licence: 'MIT', memory_bytes: 12 };
   const common = { object: 'model', created: 1000, owned_by: 'system', task: 'chat' };
@@ -42,7 +43,7 @@ test('the list has the current state of models that are loaded on demand', async
 
 test('the list has the engine behind each model', async () => {
   const engine = { kind: 'kokoro', compatibility: 'openai' } as const;
-  const app = modelRoutes([{ id: 'tts-1', task: 'speech', engine }, ...listed], 1000, states());
+  const app = mounted(modelRoutes([{ id: 'tts-1', task: 'speech', engine }, ...listed], 1000, states()));
   const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
     data: { engine?: unknown }[];
   };
@@ -51,7 +52,7 @@ test('the list has the engine behind each model', async () => {
 
 test('the list has the languages of speech models that are known', async () => {
   const speaking = { id: 'tts-1', task: 'speech', languages: ['en-US', 'es'] } as const;
-  const app = modelRoutes([speaking, ...listed], 1000, states());
+  const app = mounted(modelRoutes([speaking, ...listed], 1000, states()));
   const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
     data: { languages?: unknown }[];
   };
@@ -60,7 +61,7 @@ test('the list has the languages of speech models that are known', async () => {
 
 test('the list says whether a model can be used now', async () => {
   const reports = new Map<string, ReadyReport>([['small', { ready: false, detail: 'unavailable' }]]);
-  const app = modelRoutes(listed, 1000, states(reports));
+  const app = mounted(modelRoutes(listed, 1000, states(reports)));
   const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
     data: { ready?: boolean }[];
   };
@@ -68,7 +69,7 @@ test('the list says whether a model can be used now', async () => {
 });
 
 test('the list of speech models has the shapes of OpenAI and of Open WebUI', async () => {
-  const app = modelRoutes([{ id: 'tts-1', task: 'speech' }, ...listed], 1000, states());
+  const app = mounted(modelRoutes([{ id: 'tts-1', task: 'speech' }, ...listed], 1000, states()));
   const speech = { id: 'tts-1', object: 'model', created: 1000, owned_by: 'system', task: 'speech' };
   expect(await (await app.handle(new Request('http://host/v1/audio/models'))).json()).toEqual({
     object: 'list',

@@ -1,10 +1,13 @@
 import { Type } from '@sinclair/typebox';
-import { Elysia, t } from 'elysia';
 import type { LoadReport, ReadyReport } from '../../contract/engines/engine.ts';
 import { type ModelEngine, type ModelFiles, unknownModel } from '../../contract/model-table.ts';
 import type { ModelLimits } from '../../contract/plugin.ts';
+import type { Route } from '../../contract/route.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
-import { ErrorSchema, UnixSeconds } from '../openapi/schemas.ts';
+import { checkedResponse } from '../openapi/operation.ts';
+import { ANY_ERROR, pathParameter } from '../openapi/route-docs.ts';
+import { UnixSeconds } from '../openapi/schemas.ts';
+import { route } from '../route.ts';
 import { requireOperator } from '../security/caller.ts';
 
 /** Tasks of models; each model has one. */
@@ -31,14 +34,14 @@ export interface ListedModel {
 }
 
 const LOAD_STATES = ['not_loaded', 'downloading', 'loading', 'loaded', 'failed'] as const;
-const Load = t.Object(
+const Load = Type.Object(
   {
     state: oneOf(LOAD_STATES, {
       description: '`failed`: the download or the load is tried again by the next request, or after 30 s.',
     }),
-    percent: t.Optional(Type.Integer({ minimum: 0, maximum: 100, examples: [42] })),
-    downloaded_bytes: t.Optional(Type.Integer()),
-    total_bytes: t.Optional(Type.Integer()),
+    percent: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, examples: [42] })),
+    downloaded_bytes: Type.Optional(Type.Integer()),
+    total_bytes: Type.Optional(Type.Integer()),
   },
   {
     description:
@@ -46,23 +49,26 @@ const Load = t.Object(
   },
 );
 
-const Engine = t.Object(
+const Engine = Type.Object(
   {
-    kind: t.String({
+    kind: Type.String({
       description: '`kind` of the model in CONFIG.',
       examples: ['kokoro', 'whisper', 'upstream'],
     }),
-    weights: t.Optional(
-      t.String({ description: 'Absent if there is only one choice, and for own files.', examples: ['base'] }),
+    weights: Type.Optional(
+      Type.String({
+        description: 'Absent if there is only one choice, and for own files.',
+        examples: ['base'],
+      }),
     ),
-    compatibility: t.Optional(
+    compatibility: Type.Optional(
       oneOf(['openai'], {
         description:
           "Requests follow OpenAI's API: all its formats, and mp3 by default. Absent: wav and pcm.",
       }),
     ),
-    languages: t.Optional(
-      t.Record(t.String(), t.String(), {
+    languages: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
         description: 'Only of speech models: ids of the models that speak a language instead, by BCP 47 tag.',
         examples: [{ de: 'piper-de' }],
       }),
@@ -71,11 +77,11 @@ const Engine = t.Object(
   { description: 'What is behind the id.' },
 );
 
-const Files = t.Object(
+const Files = Type.Object(
   {
-    size_bytes: t.Optional(Type.Integer({ examples: [98_362_432] })),
-    licence: t.Optional(t.String({ description: 'SPDX expression.', examples: ['Apache-2.0'] })),
-    memory_bytes: t.Optional(
+    size_bytes: Type.Optional(Type.Integer({ examples: [98_362_432] })),
+    licence: Type.Optional(Type.String({ description: 'SPDX expression.', examples: ['Apache-2.0'] })),
+    memory_bytes: Type.Optional(
       Type.Integer({ description: 'Only of language models: loaded weights and key-value cache.' }),
     ),
   },
@@ -85,33 +91,33 @@ const Files = t.Object(
   },
 );
 
-const Model = t.Object(
+const Model = Type.Object(
   {
-    id: t.String({ examples: ['svc-tts'] }),
-    object: t.Literal('model'),
+    id: Type.String({ examples: ['svc-tts'] }),
+    object: Type.Literal('model'),
     created: UnixSeconds,
-    owned_by: t.String({ examples: ['system'] }),
+    owned_by: Type.String({ examples: ['system'] }),
     task: oneOf(MODEL_TASKS, { description: 'What the model is used for.' }),
-    ready: t.Optional(
-      t.Boolean({
+    ready: Type.Optional(
+      Type.Boolean({
         description:
           'Whether the model can be used now. A model that is loaded by its first request is ready unless the last download or load failed.',
       }),
     ),
-    load: t.Optional(Load),
-    engine: t.Optional(Engine),
-    files: t.Optional(Files),
-    languages: t.Optional(
-      t.Array(t.String(), {
+    load: Type.Optional(Load),
+    engine: Type.Optional(Engine),
+    files: Type.Optional(Files),
+    languages: Type.Optional(
+      Type.Array(Type.String(), {
         description:
           'BCP 47 tags of the languages that a speech model speaks. Absent if only an upstream server knows them.',
         examples: [['en-US', 'es']],
       }),
     ),
-    limits: t.Optional(
-      t.Record(
-        t.String(),
-        t.Object({ minimum: t.Optional(Type.Number()), maximum: t.Optional(Type.Number()) }),
+    limits: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object({ minimum: Type.Optional(Type.Number()), maximum: Type.Optional(Type.Number()) }),
         {
           description:
             'Input limits that differ between models of the same task. Video models: `seconds` of the new segment; `clip_seconds`, `clip_sides` and `clip_short_side` (pixels) and `clip_bytes` of the input clip.',
@@ -123,7 +129,16 @@ const Model = t.Object(
   { title: 'Model' },
 );
 
-const ModelParams = t.Object({ model: t.String({ description: 'Id of a model.', example: 'svc-tts' }) });
+const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) });
+const SpeechModelList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(Model),
+  models: Type.Array(Type.Object({ id: Type.String({ examples: ['tts-1'] }), name: Type.String() }), {
+    description: 'The same models, for clients of other speech servers, such as Open WebUI.',
+  }),
+});
+
+const MODEL_ID = pathParameter('model', 'Id of a model.', 'svc-tts');
 
 /** The running models. */
 export interface ModelStates {
@@ -142,7 +157,7 @@ export function modelRoutes(
   listed: readonly ListedModel[],
   created: number,
   { reports, load: startLoad }: ModelStates,
-) {
+): readonly Route[] {
   const models = () => {
     const states = reports();
     return listed.map(({ id, task, limits, engine, files, languages }) => {
@@ -171,62 +186,58 @@ export function modelRoutes(
       'not_found',
     );
   };
-  return new Elysia({ name: 'models', tags: ['models'] })
-    .get('/v1/models', () => ({ object: 'list' as const, data: models() }), {
-      response: { 200: t.Object({ object: t.Literal('list'), data: t.Array(Model) }) },
-      detail: {
-        summary: 'List models',
-        description:
-          'Lists the models that requests can use, in the order of CONFIG. `task` is what a model is used for.',
-      },
-    })
-    .get(
-      '/v1/audio/models',
-      () => {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/models',
+      summary: 'List models',
+      description:
+        'Lists the models that requests can use, in the order of CONFIG. `task` is what a model is used for.',
+      tag: 'models',
+      responses: { 200: checkedResponse(ModelList) },
+      handle: () => ({ object: 'list', data: models() }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/audio/models',
+      summary: 'List speech models',
+      description: 'Lists the models of /v1/models that `POST /v1/audio/speech` can use.',
+      tag: 'models',
+      responses: { 200: checkedResponse(SpeechModelList) },
+      handle() {
         const speech = models().filter(({ task }) => task === 'speech');
-        return { object: 'list' as const, data: speech, models: speech.map(({ id }) => ({ id, name: id })) };
+        return { object: 'list', data: speech, models: speech.map(({ id }) => ({ id, name: id })) };
       },
-      {
-        response: {
-          200: t.Object({
-            object: t.Literal('list'),
-            data: t.Array(Model),
-            models: t.Array(t.Object({ id: t.String({ examples: ['tts-1'] }), name: t.String() }), {
-              description: 'The same models, for clients of other speech servers, such as Open WebUI.',
-            }),
-          }),
-        },
-        detail: {
-          summary: 'List speech models',
-          description: 'Lists the models of /v1/models that `POST /v1/audio/speech` can use.',
-        },
-      },
-    )
-    .get('/v1/models/:model', ({ params }) => find(params.model), {
-      params: ModelParams,
-      response: { 200: Model, 404: ErrorSchema },
-      detail: { summary: 'Retrieve a model', description: 'Returns a model if requests can use its id.' },
-    })
-    .post(
-      '/v1/models/:model/load',
-      ({ request, params }) => {
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/models/:model',
+      summary: 'Retrieve a model',
+      description: 'Returns a model if requests can use its id.',
+      tag: 'models',
+      pathParameters: [MODEL_ID],
+      responses: { 200: checkedResponse(Model), 404: ANY_ERROR },
+      handle: ({ params }) => find(params.model),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/models/:model/load',
+      summary: 'Load a model',
+      description:
+        'Starts the download and the load of a model that its first request would load otherwise, or retries them after ' +
+        'a failure, and returns the model with its state; `load` has the progress. No effect on a model that is loaded. ' +
+        'Applies to the process that handles the request. Requires an operator key.',
+      tag: 'models',
+      pathParameters: [MODEL_ID],
+      responses: { 200: checkedResponse(Model), 403: ANY_ERROR, 404: ANY_ERROR },
+      handle({ request, params }) {
         requireOperator(request);
         const { id } = find(params.model);
         startLoad(id);
         return find(id);
       },
-      {
-        params: ModelParams,
-        response: { 200: Model, 403: ErrorSchema, 404: ErrorSchema },
-        detail: {
-          summary: 'Load a model',
-          description:
-            'Starts the download and the load of a model that its first request would load otherwise, or retries them after ' +
-            'a failure, and returns the model with its state; `load` has the progress. No effect on a model that is loaded. ' +
-            'Applies to the process that handles the request. Requires an operator key.',
-        },
-      },
-    );
+    }),
+  ];
 }
 
 function loadBody({ state, percent, doneBytes, totalBytes }: LoadReport) {

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { Elysia } from 'elysia';
 import { KEY_ROLES } from '../../contract/accounts/api-key.ts';
+import type { Route } from '../../contract/route.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import { jsonResponse } from '../openapi/route-docs.ts';
+import { route } from '../route.ts';
 import { principalOf } from '../security/caller.ts';
 
 const Organization = Type.Object(
@@ -22,20 +23,20 @@ const Organization = Type.Object(
 );
 
 /** GET /v1/organization: the organization of the API key, and its permissions. */
-export function organizationRoutes() {
-  return new Elysia({ name: 'organization', tags: ['organization'] }).get(
-    '/v1/organization',
-    ({ request }) => {
-      const { organization, role, operator, storedKey } = principalOf(request);
-      return { object: 'organization', id: organization, role, operator, key_id: storedKey };
-    },
-    {
-      detail: {
-        summary: 'Retrieve your organization',
-        description:
-          'Returns the organization of the API key and the permissions of the key. The id is the name of the organization.',
-        responses: { 200: jsonResponse('The organization', Organization) },
+export function organizationRoutes(): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/organization',
+      summary: 'Retrieve your organization',
+      description:
+        'Returns the organization of the API key and the permissions of the key. The id is the name of the organization.',
+      tag: 'organization',
+      responses: { 200: jsonResponse('The organization', Organization) },
+      handle({ request }) {
+        const { organization, role, operator, storedKey } = principalOf(request);
+        return { object: 'organization', id: organization, role, operator, key_id: storedKey };
       },
-    },
-  );
+    }),
+  ];
 }

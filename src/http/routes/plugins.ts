@@ -1,5 +1,8 @@
-import { Elysia, t } from 'elysia';
-import { ErrorSchema } from '../openapi/schemas.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import type { Route } from '../../contract/route.ts';
+import { checkedResponse } from '../openapi/operation.ts';
+import { ANY_ERROR, pathParameter } from '../openapi/route-docs.ts';
+import { route, strictBody } from '../route.ts';
 import { requireOperator } from '../security/caller.ts';
 
 /** A plugin of the build and its state. */
@@ -30,63 +33,69 @@ export interface PluginSwitches {
   set(name: string, enabled: boolean): Promise<PluginStatus>;
 }
 
-const Plugin = t.Object(
+const Plugin = Type.Object(
   {
-    object: t.Literal('plugin'),
-    name: t.String({ examples: ['speech'] }),
-    enabled: t.Boolean({ description: 'Desired state; `state` follows it' }),
-    state: t.Union(
-      [t.Literal('on'), t.Literal('starting'), t.Literal('stopping'), t.Literal('off'), t.Literal('failed')],
+    object: Type.Literal('plugin'),
+    name: Type.String({ examples: ['speech'] }),
+    enabled: Type.Boolean({ description: 'Desired state; `state` follows it' }),
+    state: Type.Union(
+      [
+        Type.Literal('on'),
+        Type.Literal('starting'),
+        Type.Literal('stopping'),
+        Type.Literal('off'),
+        Type.Literal('failed'),
+      ],
       {
         description: 'State in the process that handles the request',
       },
     ),
-    detail: t.Optional(t.String({ description: 'Backend of the plugin, or the reason for its state' })),
-    switchable: t.Boolean({ description: 'False when the setting PLUGINS excludes it' }),
-    routes: t.Array(t.String({ examples: ['/v1/audio/speech'] })),
-    needs: t.Array(t.String(), { description: 'Plugins that it depends on' }),
-    needed_by: t.Array(t.String(), { description: 'Plugins that depend on it' }),
+    detail: Type.Optional(Type.String({ description: 'Backend of the plugin, or the reason for its state' })),
+    switchable: Type.Boolean({ description: 'False when the setting PLUGINS excludes it' }),
+    routes: Type.Array(Type.String({ examples: ['/v1/audio/speech'] })),
+    needs: Type.Array(Type.String(), { description: 'Plugins that it depends on' }),
+    needed_by: Type.Array(Type.String(), { description: 'Plugins that depend on it' }),
   },
   { title: 'Plugin' },
 );
 
+const Switch = Type.Object(
+  { enabled: Type.Boolean() },
+  { additionalProperties: false, examples: [{ enabled: false }] },
+);
+
 /** GET /v1/plugins and POST /v1/plugins/{name}: lists plugins, and enables or disables them at runtime. */
-export function pluginRoutes(plugins: PluginSwitches) {
-  return new Elysia({ name: 'plugins', tags: ['service'] })
-    .get(
-      '/v1/plugins',
-      async () => ({ object: 'list' as const, data: (await plugins.list()).map(wirePlugin) }),
-      {
-        response: { 200: t.Object({ object: t.Literal('list'), data: t.Array(Plugin) }) },
-        detail: {
-          summary: 'List plugins',
-          description:
-            'Returns the states in this process. Other processes apply a change within two seconds.',
-        },
+export function pluginRoutes(plugins: PluginSwitches): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/plugins',
+      summary: 'List plugins',
+      description: 'Returns the states in this process. Other processes apply a change within two seconds.',
+      tag: 'service',
+      responses: {
+        200: checkedResponse(Type.Object({ object: Type.Literal('list'), data: Type.Array(Plugin) })),
       },
-    )
-    .post(
-      '/v1/plugins/:name',
-      async ({ request, params, body }) => {
+      handle: async () => ({ object: 'list', data: (await plugins.list()).map(wirePlugin) }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/plugins/:name',
+      summary: 'Enable or disable a plugin',
+      description:
+        'Applies to every process of the deployment; other processes follow within two seconds. Work in progress ' +
+        'finishes, as in a shutdown of the service; new requests get 503 `plugin_stopping`, then 404 ' +
+        '`plugin_disabled`. Enabling a failed plugin starts it again. Requires an operator key.',
+      tag: 'service',
+      pathParameters: [pathParameter('name', 'Name of a plugin.', 'speech')],
+      body: strictBody<Static<typeof Switch>>(Switch),
+      responses: { 200: checkedResponse(Plugin), 403: ANY_ERROR, 404: ANY_ERROR, 409: ANY_ERROR },
+      async handle({ request, params, body }) {
         requireOperator(request);
         return wirePlugin(await plugins.set(params.name, body.enabled));
       },
-      {
-        params: t.Object({ name: t.String({ description: 'Name of a plugin.', example: 'speech' }) }),
-        body: t.Object(
-          { enabled: t.Boolean() },
-          { additionalProperties: false, examples: [{ enabled: false }] },
-        ),
-        response: { 200: Plugin, 403: ErrorSchema, 404: ErrorSchema, 409: ErrorSchema },
-        detail: {
-          summary: 'Enable or disable a plugin',
-          description:
-            'Applies to every process of the deployment; other processes follow within two seconds. Work in progress ' +
-            'finishes, as in a shutdown of the service; new requests get 503 `plugin_stopping`, then 404 ' +
-            '`plugin_disabled`. Enabling a failed plugin starts it again. Requires an operator key.',
-        },
-      },
-    );
+    }),
+  ];
 }
 
 function wirePlugin({ name, enabled, state, detail, switchable, paths, needs, neededBy }: PluginStatus) {
