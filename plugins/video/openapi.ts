@@ -100,7 +100,7 @@ export const NOT_SUPPORTED = {
 export const LIST = {
   summary: 'List videos',
   description: 'Videos of your organization.',
-  parameters: pageQuery('videos', [0, 100, 20]),
+  parameters: pageQuery('videos', { minimum: 0, maximum: 100, fallback: 20 }),
   responses: {
     200: jsonResponse('A page of videos', pageOf(VideoObject, ID)),
     400: errorResponse('A parameter is invalid; `param` names it'),

@@ -1,11 +1,10 @@
-import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
 import { startClipCleanup } from './clips/cleanup.ts';
 import { EnrollmentService } from './enrollment.ts';
 import { voiceMetrics } from './metrics.ts';
 import { startReadaptation } from './readaptation.ts';
-import { voiceRoutes } from './routes.ts';
+import { type VoiceRouteServices, voiceRoutes } from './routes.ts';
 import { VoiceService } from './service.ts';
 
 export interface VoicesOptions {
@@ -32,12 +31,14 @@ const NEEDS = [
 ] as const;
 
 /** Stored voices: /v1/audio/voices. */
-export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEEDS)[number]> {
+export function voicesPlugin(
+  options: VoicesOptions,
+): FeaturePlugin<(typeof NEEDS)[number], never, VoiceRouteServices> {
   return {
     name: 'voices',
     needs: NEEDS,
     offers: [],
-    paths: ['/v1/audio/voices', '/v1/audio/voices/:voice_id', '/v1/audio/voices/:voice_id/audio'],
+    routes: voiceRoutes(options.uploads),
     async setup(slots) {
       const { uploads, requestsPerOrganization, voicesPerOrganization } = options;
       await prepareUploadFolder(uploads.folder, slots.clock);
@@ -52,9 +53,7 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
       const cleanup = startClipCleanup({ ...slots, uploads: uploads.folder });
       return {
         provides: {},
-        routes: new Elysia({ name: 'voices-plugin' }).use(
-          voiceRoutes(new VoiceService(slots), enrollments, uploads),
-        ),
+        services: { voices: new VoiceService(slots), enrollments },
         ready: () => ({ ready: true }),
         drain: (until) => enrollments.drain(until),
         async close() {

@@ -10,12 +10,14 @@ import { presentFields } from '../../src/http/request/fields.ts';
 import type { FormFields } from '../../src/http/request/form-fields.ts';
 import { StagedFile } from '../../src/http/request/multipart.ts';
 import { booleanIn, type PageQuery, pageIn, readQuery } from '../../src/http/request/query.ts';
+import { listBody } from '../../src/http/response/bodies.ts';
 import { oneOf } from '../../src/kit/validation/type-errors.ts';
 import { firstIssue } from '../../src/kit/validation/value-errors.ts';
 import { type ClipWarning, WARNING_CODES } from './checks/clip-warnings.ts';
 import { CLIP_FIELD } from './clips/uploaded-clip.ts';
 
-const LIMIT = { minimum: 1, maximum: 100, fallback: 20 };
+/** Entries per page. */
+export const LIMIT = { minimum: 1, maximum: 100, fallback: 20 };
 
 const EnrollmentForm = Type.Object(
   {
@@ -236,7 +238,7 @@ export function namedVoiceObject(voice: NamedVoice): Static<typeof NamedVoiceObj
 }
 
 /** A page of the list. @param named voices that are only listed by name. */
-export function listBody(
+export function voicesBody(
   data: readonly (Static<typeof VoiceObject> | Static<typeof NamedVoiceObject>)[],
   hasMore: boolean,
   { legacy }: Pick<VoiceQuery, 'legacy'>,
@@ -246,14 +248,7 @@ export function listBody(
     ...named.map(({ id }) => ({ id, name: id })),
     ...data.map(({ id, type, name }) => ({ id, name: type === 'preset' ? id : name })),
   ];
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: hasMore,
-    voices: legacy ? names.map(({ id }) => id) : names,
-  };
+  return { ...listBody(data, hasMore), voices: legacy ? names.map(({ id }) => id) : names };
 }
 
 export const NewVoiceObject = Type.Object(

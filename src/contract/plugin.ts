@@ -21,6 +21,7 @@ import type { ClipReader, VideoEngine } from './engines/video.ts';
 import type { SpeakerEncoder, VoiceFitter } from './engines/voice.ts';
 import type { WebSearch } from './engines/web-search.ts';
 import type { ModelTable } from './model-table.ts';
+import type { Route } from './route.ts';
 import type { BatchStore } from './stores/batch-store.ts';
 import type { BlobStore } from './stores/blob-store.ts';
 import type { FileStore } from './stores/file-store.ts';
@@ -68,7 +69,11 @@ export interface Slots {
 }
 
 /** A feature of the service: its dependencies, the services it provides and its setup. */
-export interface FeaturePlugin<Needs extends keyof Slots = keyof Slots, Offers extends keyof Slots = never> {
+export interface FeaturePlugin<
+  Needs extends keyof Slots = keyof Slots,
+  Offers extends keyof Slots = never,
+  Services = unknown,
+> {
   /** Folder name, value of the log field `plugin`, and tag of its routes. */
   readonly name: string;
   /**
@@ -77,20 +82,19 @@ export interface FeaturePlugin<Needs extends keyof Slots = keyof Slots, Offers e
    */
   readonly needs: readonly Needs[];
   readonly offers: readonly Offers[];
-  /**
-   * Paths of its routes as they are mounted. The API lists them while the plugin is disabled. The registry
-   * checks that they match the mounted routes.
-   */
-  readonly paths: readonly string[];
-  setup(slots: Pick<Slots, Needs>): Promise<PluginInstance<Offers>>;
+  /** Its routes. Their paths are known while the plugin is disabled. */
+  readonly routes?: readonly Route<Services>[];
+  readonly paths?: readonly string[];
+  setup(slots: Pick<Slots, Needs>): Promise<PluginInstance<Offers, Services>>;
 }
 
 /** Ranges of request parameters of a model, keyed by parameter name. Both ends are inclusive. */
 export type ModelLimits = Readonly<Record<string, { readonly minimum?: number; readonly maximum?: number }>>;
 
-export interface PluginInstance<Offers extends keyof Slots = never> {
+export interface PluginInstance<Offers extends keyof Slots = never, Services = unknown> {
   readonly provides: Pick<Slots, Offers>;
-  /** A named Elysia instance: Elysia ignores a second mount of the same name. */
+  /** What the handlers of its routes work with. */
+  readonly services?: Services;
   readonly routes?: AnyElysia;
   /** Parameter ranges by model id, if they differ between models. Listed by `GET /v1/models`. */
   readonly limits?: ReadonlyMap<string, ModelLimits>;

@@ -1,11 +1,14 @@
-import type { AnyElysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics, UpDownCounter } from '../contract/core/metrics.ts';
 import type { Loadable, ReadyReport } from '../contract/engines/engine.ts';
 import type { ModelTable } from '../contract/model-table.ts';
 import type { PluginInstance, ServiceProvider, Slots } from '../contract/plugin.ts';
+import type { Route } from '../contract/route.ts';
 import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
+import { mount } from '../http/mount.ts';
+import { bind } from '../http/route.ts';
 import type { ListedModel } from '../http/routes/models.ts';
 import type { ModelReadiness, PluginReadiness } from '../http/routes/readiness.ts';
 import { type RouteTable, routeTable } from '../http/server/route-table.ts';
@@ -32,7 +35,8 @@ type SlotName = keyof Slots;
 
 /** A feature plugin with any dependencies. */
 export interface AnyPlugin extends PluginNode {
-  readonly paths: readonly string[];
+  readonly routes?: readonly Route[];
+  readonly paths?: readonly string[];
   setup(slots: Slots): Promise<AnyInstance>;
 }
 
@@ -190,7 +194,10 @@ class Plugins implements Registry {
   }
 
   get routes(): readonly AnyElysia[] {
-    return this.#on().flatMap(({ instance }) => instance.routes ?? []);
+    return this.#on().flatMap(
+      ({ plugin: { name, routes = [] }, instance }) =>
+        instance.routes ?? mount(new Elysia({ name }), bind(routes, instance.services)),
+    );
   }
 
   get models(): ReadonlyMap<string, ListedModel> {
@@ -467,9 +474,14 @@ class Plugins implements Registry {
 }
 
 function entryOf(plugin: AnyPlugin): Entry {
-  const routes = routeTable(plugin.paths.map((path) => ({ method: 'any', path })));
+  const routes = routeTable(pathsOf(plugin).map((path) => ({ method: 'any', path })));
   const nothing = { instance: undefined, metrics: undefined, closing: undefined };
   return { plugin, routes, state: 'off', revision: 0, ...nothing };
+}
+
+/** The paths of a plugin, without duplicates. */
+export function pathsOf({ routes = [], paths = [] }: Pick<AnyPlugin, 'routes' | 'paths'>): readonly string[] {
+  return [...new Set([...paths, ...routes.map(({ path }) => path)])];
 }
 
 function isOn(entry: Entry): entry is Entry & { instance: AnyInstance } {
@@ -488,6 +500,7 @@ function requireOffers({ name, offers }: AnyPlugin, { provides }: AnyInstance): 
 
 /** The declared paths, which are shown while the plugin is disabled, must match the mounted routes. */
 function requirePaths({ name, paths }: AnyPlugin, { routes }: AnyInstance): void {
+  if (paths === undefined) return;
   const mounted = new Set<string>((routes?.routes ?? []).map(({ path }) => path));
   const [other] = mounted.symmetricDifference(new Set(paths));
   if (other === undefined) return;

@@ -4,7 +4,7 @@ import type { PluginSwitchStore } from '../contract/stores/plugin-switch-store.t
 import type { PluginStatus, PluginSwitches } from '../http/routes/plugins.ts';
 import { IntervalTask } from '../kit/async/interval-task.ts';
 import { dependantsOf, isEnabled, providersOf, requireSwitchable } from './graph.ts';
-import type { AnyPlugin, Registry } from './registry.ts';
+import { type AnyPlugin, pathsOf, type Registry } from './registry.ts';
 
 const POLL_INTERVAL_MS = 1000;
 
@@ -81,14 +81,14 @@ export class StoredSwitches implements PluginSwitches {
 
   #standing(plugin: AnyPlugin, isOn: boolean): PluginStatus {
     const { registry } = this.#deps;
-    const { name, paths } = plugin;
+    const { name } = plugin;
     const switchable = registry.plugins.includes(plugin);
     return {
       name,
       enabled: switchable && isOn,
       ...(switchable ? registry.report(name) : { state: 'off' as const }),
       switchable,
-      paths,
+      paths: pathsOf(plugin),
       needs: providersOf(registry.plugins, plugin).map((each) => each.name),
       neededBy: dependantsOf(registry.plugins, plugin).map((each) => each.name),
     };

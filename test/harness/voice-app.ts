@@ -10,6 +10,7 @@ import type { TtsEngine } from '../../src/contract/engines/engine.ts';
 import type { NamedVoice } from '../../src/contract/engines/named-voice.ts';
 import type { BlobStore } from '../../src/contract/stores/blob-store.ts';
 import type { VoiceStore } from '../../src/contract/stores/voice-store.ts';
+import { bind } from '../../src/http/route.ts';
 import { createMetrics } from '../../src/metrics/registry.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { voiceStore } from '../../src/records/stores/voice-store.ts';
@@ -111,9 +112,9 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     requestsPerOrganization: options.perOrganization ?? 100,
     voicesPerOrganization: options.voicesPerOrganization ?? 100,
   });
-  const routes = voiceRoutes(new VoiceService({ voices, blobs, tts, log }), enrollments, {
-    folder,
-    fileBytes: CLIP_BYTES,
+  const routes = bind(voiceRoutes({ folder, fileBytes: CLIP_BYTES }), {
+    voices: new VoiceService({ voices, blobs, tts, log }),
+    enrollments,
   });
   const app = testApp({ routes: [routes] });
   onTestFinished(() => app.close());

@@ -57,7 +57,7 @@ export const LIST = {
       { type: 'string', enum: ['batch', 'batch_output'] },
       'Only files with this purpose.',
     ),
-    ...pageQuery('files', [1, 10_000, 10_000]),
+    ...pageQuery('files', { minimum: 1, maximum: 10_000, fallback: 10_000 }),
   ],
   responses: {
     200: jsonResponse('A page of files', pageOf(FileObject, ID)),

@@ -1,6 +1,7 @@
 /** Building blocks for the OpenAPI documentation of routes that validate their input themselves. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
+import type { IntegerRule } from '../request/query.ts';
 import { nullableFields } from './nullable-fields.ts';
 import { ErrorSchema } from './schemas.ts';
 
@@ -72,11 +73,11 @@ export function idempotencyKey(effect: string) {
 }
 
 /** Pagination parameters of a list. @param of plural noun of the list's entries. */
-export function pageQuery(of: string, [minimum, maximum, byDefault]: readonly [number, number, number]) {
+export function pageQuery(of: string, { minimum, maximum, fallback }: IntegerRule) {
   return [
     queryParameter(
       'limit',
-      { type: 'integer', minimum, maximum, default: byDefault },
+      { type: 'integer', minimum, maximum, default: fallback },
       `Max. number of ${of} per page.`,
     ),
     queryParameter(

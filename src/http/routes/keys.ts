@@ -5,11 +5,11 @@ import type { Route } from '../../contract/route.ts';
 import { issueKey } from '../../kit/keys/issue-key.ts';
 import { codePoints } from '../../kit/validation/code-points.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
-import { deletionSchema, idParameter, jsonResponse, pageOf, queryParameter } from '../openapi/route-docs.ts';
+import { deletionSchema, idParameter, jsonResponse, pageOf } from '../openapi/route-docs.ts';
 import { UnixSeconds } from '../openapi/schemas.ts';
-import { type PageQuery, pageIn, readQuery } from '../request/query.ts';
+import { newestFirstQuery } from '../queries.ts';
 import { deletedBody, listBody } from '../response/bodies.ts';
-import { type RouteQuery, route, strictBody } from '../route.ts';
+import { route, strictBody } from '../route.ts';
 import { requireAdmin } from '../security/caller.ts';
 
 /** Max. number of active keys that an organization can create through the API. */
@@ -67,17 +67,10 @@ const CreateKeyBody = Type.Object(
 
 const FORBIDDEN = 'The key is a member key: `permission_denied`';
 
-const PAGE: RouteQuery<PageQuery> = {
-  parameters: [
-    queryParameter(
-      'limit',
-      { type: 'integer', minimum: LIMIT.minimum, maximum: LIMIT.maximum, default: LIMIT.fallback },
-      'Max. number of keys per page.',
-    ),
-    queryParameter('after', { type: 'string' }, 'Id of the last key of the previous page.'),
-  ],
-  read: (request) => pageIn(readQuery(request, ['limit', 'after']), LIMIT),
-};
+const PAGE = newestFirstQuery(LIMIT, {
+  limit: 'Max. number of keys per page.',
+  after: 'Id of the last key of the previous page.',
+});
 
 /** GET, POST and DELETE of /v1/keys: API keys of the caller's organization, without the fixed keys of API_KEYS. */
 export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>): readonly Route[] {
