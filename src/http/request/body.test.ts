@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../contract/core/error.ts';
 import { readBody } from './body.ts';
 import { bodyBudget } from './body-budget.ts';
+import { LARGE_BODY_BYTES } from './parse-turns.ts';
 
 const LIMIT = 64 * 1024;
 const URL = 'http://service.test/v1/x';
@@ -33,6 +34,43 @@ async function errorOf(request: Request, limit = LIMIT): Promise<ServiceError> {
   expect(outcome).toBeInstanceOf(ServiceError);
   return outcome as ServiceError;
 }
+
+describe('the turn of a large body', () => {
+  const turns = () => {
+    let count = 0;
+    const inTurn = async <Result>(parse: () => Result | Promise<Result>) => {
+      count += 1;
+      return await parse();
+    };
+    return { inTurn, count: () => count };
+  };
+
+  test.each([
+    { bytes: LARGE_BODY_BYTES - 1, expected: 0 },
+    { bytes: LARGE_BODY_BYTES, expected: 1 },
+  ])('a body of $bytes bytes takes $expected turns', async ({ bytes, expected }) => {
+    const { inTurn, count } = turns();
+    const text = 'x'.repeat(bytes - '{"a":""}'.length);
+    expect(await readBody(json(`{"a":"${text}"}`), 2 * bytes, { inTurn })).toEqual({ a: text });
+    expect(count()).toBe(expected);
+  });
+
+  test('its bytes count until it is parsed', async () => {
+    const bodies = bodyBudget({ bytesPerKey: 2 * LARGE_BODY_BYTES, totalBytes: 2 * LARGE_BODY_BYTES });
+    const gate = Promise.withResolvers<void>();
+    const reading = readBody(json(`{"a":"${'x'.repeat(LARGE_BODY_BYTES)}"}`), 2 * LARGE_BODY_BYTES, {
+      share: bodies.openShare('a'),
+      inTurn: async (parse) => {
+        await gate.promise;
+        return await parse();
+      },
+    });
+    await expect.poll(() => bodies.bytes).toBeGreaterThan(LARGE_BODY_BYTES);
+    gate.resolve();
+    await reading;
+    expect(bodies.bytes).toBe(0);
+  });
+});
 
 describe('the budget of all bodies', () => {
   const budget = () => bodyBudget({ bytesPerKey: 100, totalBytes: 1000 });

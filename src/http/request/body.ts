@@ -2,14 +2,22 @@ import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import type { ByteShare } from '../../kit/limits/byte-budget.ts';
 import { jsonLimitViolation } from '../../kit/validation/json-limits.ts';
 import { FormBuilder, MAX_FIELDS, tooManyFields } from './form-fields.ts';
+import { LARGE_BODY_BYTES } from './parse-turns.ts';
 import { BODY_UPLOAD_RATE, rateCheckedBody, type UploadRate } from './upload-rate.ts';
+
+export interface BodyOptions {
+  /** Minimum upload rate. */
+  readonly pace?: UploadRate;
+  /** Counts the bytes until the body is parsed; ended by {@link readBody}. */
+  readonly share?: ByteShare;
+  /** Runs the parsing of a large body in the turn of its sender. Default: at once. */
+  readonly inTurn?: <Result>(parse: () => Result | Promise<Result>) => Promise<Result>;
+}
 
 /**
  * Reads a request body into memory by its content type: the object of a JSON body, the fields of a multipart form (see
  * {@link FormBuilder}), or null for an empty body. Bytes are counted as they arrive, so the limit also applies to a body
  * without `content-length`. Forms with large files are read by `multipart.ts`.
- * @param options.pace minimum upload rate.
- * @param options.share counts the bytes until the body is parsed; ended by this function.
  * @throws ServiceError 413 over the limit, 429 or 503 over the budget of all bodies, 408 below the minimum rate, 415 for other content types and compressed bodies,
  *   400 `invalid_json`, `invalid_value` if parsing would block the main thread ({@link jsonLimitViolation}), and for malformed
  *   forms.
@@ -17,26 +25,30 @@ import { BODY_UPLOAD_RATE, rateCheckedBody, type UploadRate } from './upload-rat
 export async function readBody(
   request: Request,
   limitBytes: number,
-  { pace = BODY_UPLOAD_RATE, share }: { readonly pace?: UploadRate; readonly share?: ByteShare } = {},
+  options: BodyOptions = {},
 ): Promise<object | null> {
   try {
-    return await readParsed(request, limitBytes, pace, share);
+    return await readParsed(request, limitBytes, options);
   } finally {
-    share?.end();
+    options.share?.end();
   }
 }
 
 async function readParsed(
   request: Request,
   limitBytes: number,
-  pace: UploadRate,
-  share: ByteShare | undefined,
+  { pace = BODY_UPLOAD_RATE, share, inTurn = async (parse) => await parse() }: BodyOptions,
 ): Promise<object | null> {
   assertDeclaredLength(request.headers, limitBytes);
   assertNotEncoded(request.headers);
-  const bytes = await readLimited(rateCheckedBody(request, pace), limitBytes, share);
-  if (bytes.length === 0) return null;
-  const contentType = request.headers.get('content-type') ?? '';
+  const { chunks, lengthBytes } = await readLimited(rateCheckedBody(request, pace), limitBytes, share);
+  if (lengthBytes === 0) return null;
+  const parse = () => parseBody(Buffer.concat(chunks, lengthBytes), request.headers);
+  return lengthBytes < LARGE_BODY_BYTES ? await parse() : await inTurn(parse);
+}
+
+async function parseBody(bytes: Uint8Array<ArrayBuffer>, headers: Headers): Promise<object> {
+  const contentType = headers.get('content-type') ?? '';
   const mediaType = mediaTypeOf(contentType);
   if (mediaType === 'application/json' || mediaType.endsWith('+json')) return parseJson(bytes);
   if (mediaType === 'multipart/form-data') return parseForm(bytes, contentType);
@@ -71,7 +83,7 @@ async function readLimited(
   body: AsyncIterable<Uint8Array>,
   limitBytes: number,
   share: ByteShare | undefined,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<{ readonly chunks: readonly Uint8Array[]; readonly lengthBytes: number }> {
   const chunks: Uint8Array[] = [];
   let lengthBytes = 0;
   for await (const chunk of body) {
@@ -80,7 +92,7 @@ async function readLimited(
     share?.add(chunk.length);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, lengthBytes);
+  return { chunks, lengthBytes };
 }
 
 /** The error for a body over the limit. */

@@ -8,6 +8,7 @@ import type { Metrics } from '../../contract/core/metrics.ts';
 import type { ByteBudget } from '../../kit/limits/byte-budget.ts';
 import { isExpectedError } from '../../kit/logging/log-failure.ts';
 import { assertDeclaredLength, readBody } from '../request/body.ts';
+import { ParseTurns } from '../request/parse-turns.ts';
 import { errorBody, errorHeaders, routeNotFound, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';
 import { requestContextOf, setPrincipal, startRequestContext } from '../security/caller.ts';
@@ -48,6 +49,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
  */
 export function requestHooks(deps: RequestHookDeps) {
   const { clock, log, metrics } = deps;
+  const parseTurns = new ParseTurns(clock);
   const count = metrics.counter('http_requests_total', 'Completed requests.', ['method', 'route', 'status']);
   const duration = metrics.histogram(
     'http_request_seconds',
@@ -79,13 +81,14 @@ export function requestHooks(deps: RequestHookDeps) {
       assertMethodAllowed(request, path, set.headers);
       return undefined;
     })
-    .onParse({ as: 'global' }, ({ request }) =>
-      uploadBytes(request) === undefined
-        ? readBody(request, deps.requestBytes, {
-            share: deps.bodyBudget.openShare(requestContextOf(request)?.principal?.keyId ?? ''),
-          })
-        : null,
-    )
+    .onParse({ as: 'global' }, ({ request }) => {
+      if (uploadBytes(request) !== undefined) return null;
+      const { keyId = '', organization = '' } = requestContextOf(request)?.principal ?? {};
+      return readBody(request, deps.requestBytes, {
+        share: deps.bodyBudget.openShare(keyId),
+        inTurn: (parse) => parseTurns.run(organization, parse, request.signal),
+      });
+    })
     .onError({ as: 'global' }, ({ request, error, code, set }) => {
       // The client disconnected, so an error is expected: it is logged with the request, not as a failure.
       if (request.signal.aborted) {
