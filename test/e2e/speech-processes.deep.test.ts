@@ -76,6 +76,7 @@ test('in a folder whose name has spaces and non-ASCII letters, SIGINT does not c
   onTestFinished(() => rmSync(checkout, { recursive: true }));
   const parts = [
     'src',
+    'server',
     'plugins',
     'models',
     'packages',

@@ -17,6 +17,7 @@ test('the service runs in a folder whose name has spaces and non-ASCII letters',
   onTestFinished(() => rmSync(checkout, { recursive: true }));
   const parts = [
     'src',
+    'server',
     'plugins',
     'models',
     'packages',
