@@ -1,12 +1,11 @@
-import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { MAX_INPUT_FILE_BYTES } from '../../src/contract/stores/file-store.ts';
 import { JobReconciler } from '../../src/kit/jobs/job-reconciler.ts';
 import { BatchService } from './batches/batch-service.ts';
-import { batchRoutes } from './batches/routes.ts';
+import { BATCH_ROUTES, type BatchServices } from './batches/routes.ts';
 import { scheduleFileCleanup } from './files/cleanup.ts';
 import { FileService } from './files/file-service.ts';
-import { fileRoutes } from './files/routes.ts';
+import { type FileServices, fileRoutes } from './files/routes.ts';
 import { batchMetrics } from './results/metrics.ts';
 import { batchJob } from './runner/batch-job.ts';
 
@@ -39,19 +38,14 @@ const NEEDS = [
 ] as const;
 
 /** Files and batches: /v1/files, /v1/batches and the job that runs the lines. */
-export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)[number]> {
+export function batchPlugin(
+  options: BatchOptions,
+): FeaturePlugin<(typeof NEEDS)[number], never, FileServices & BatchServices> {
   return {
     name: 'batch',
     needs: NEEDS,
     offers: [],
-    paths: [
-      '/v1/files',
-      '/v1/files/:id',
-      '/v1/files/:id/content',
-      '/v1/batches',
-      '/v1/batches/:id',
-      '/v1/batches/:id/cancel',
-    ],
+    routes: [...fileRoutes(MAX_INPUT_FILE_BYTES), ...BATCH_ROUTES],
     async setup(slots) {
       const { uploadsPerOrganization, storedBytesPerOrganization } = options;
       const { batchesPerOrganization: openPerOrganization } = options;
@@ -75,9 +69,7 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
       const cleanup = scheduleFileCleanup(slots);
       return {
         provides: {},
-        routes: new Elysia({ name: 'batch-plugin' })
-          .use(fileRoutes(files, MAX_INPUT_FILE_BYTES))
-          .use(batchRoutes(batches, slots)),
+        services: { files, batches, store: slots.batches, storage: slots.storage },
         // The plugin is ready without models: jobs wait for unavailable models.
         ready: () => ({ ready: true }),
         async drain(until) {

@@ -1,10 +1,10 @@
-import { Elysia } from 'elysia';
 import { onTestFinished } from 'vitest';
 import { BatchService } from '../../plugins/batch/batches/batch-service.ts';
-import { batchRoutes } from '../../plugins/batch/batches/routes.ts';
+import { BATCH_ROUTES } from '../../plugins/batch/batches/routes.ts';
 import type { BatchRecord } from '../../src/contract/stores/batch-store.ts';
 import type { FileRecord } from '../../src/contract/stores/file-store.ts';
 import type { StorageHealth } from '../../src/contract/stores/storage-health.ts';
+import { bind } from '../../src/http/route.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { batchStore } from '../../src/records/stores/batch-store.ts';
 import { fileStore } from '../../src/records/stores/file-store.ts';
@@ -42,7 +42,7 @@ export async function batchApp(options: BatchAppOptions = {}) {
   };
   const batches = new BatchService({ batches: store, jobs, clock, log, openPerOrganization });
   const app = testApp({
-    routes: [new Elysia().use(batchRoutes(batches, { batches: store, storage: { isFull } }))],
+    routes: [bind(BATCH_ROUTES, { batches, store, storage: { isFull } })],
   });
   onTestFinished(() => app.close());
 

@@ -5,6 +5,7 @@ import { FileService } from '../../plugins/batch/files/file-service.ts';
 import { fileRoutes } from '../../plugins/batch/files/routes.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { BlobStore } from '../../src/contract/stores/blob-store.ts';
+import { bind } from '../../src/http/route.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { fileStore } from '../../src/records/stores/file-store.ts';
@@ -61,7 +62,7 @@ export async function fileApp({
     uploadsPerOrganization: perOrganization,
     storedBytesPerOrganization,
   });
-  const app = testApp({ routes: [fileRoutes(files, fileBytes)] });
+  const app = testApp({ routes: [bind(fileRoutes(fileBytes), { files })] });
   onTestFinished(() => app.close());
   const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
     const headers = { 'x-api-key': key, ...(init.headers as Record<string, string>) };

@@ -1,13 +1,70 @@
 /** The wire object of a batch: every key of OpenAI is present, null without a value (openai-wire 3.1). */
 
+import { Type } from '@sinclair/typebox';
+import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
 import {
+  BATCH_STATUSES,
   type BatchError,
   type BatchRecord,
   type BatchTokens,
   FINAL_BATCH_STATUSES,
 } from '../../../src/contract/stores/batch-store.ts';
 import type { StorageHealth } from '../../../src/contract/stores/storage-health.ts';
+import { orNull, UnixSeconds } from '../../../src/http/openapi/schemas.ts';
+import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { WINDOW } from './schema.ts';
+
+const Count = Type.Integer({ minimum: 0 });
+const Time = orNull(UnixSeconds);
+
+const LineError = Type.Object({
+  code: Type.String({ examples: ['duplicate_custom_id'] }),
+  message: Type.String(),
+  param: orNull(Type.String({ examples: ['custom_id'] })),
+  line: orNull(Type.Integer({ minimum: 1 })),
+});
+
+/** The OpenAPI schema of a batch. */
+export const BatchObject = Type.Object(
+  {
+    id: Type.String({ examples: ['batch_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'] }),
+    object: Type.Literal('batch'),
+    endpoint: oneOf(OPERATION_URLS),
+    model: orNull(Type.String({ description: 'The model, if all lines name the same one.' })),
+    errors: orNull(Type.Object({ object: Type.Literal('list'), data: Type.Array(LineError) })),
+    input_file_id: Type.String(),
+    completion_window: Type.Literal(WINDOW),
+    status: oneOf(BATCH_STATUSES),
+    output_file_id: orNull(Type.String({ description: 'Results; null if no line succeeded.' })),
+    error_file_id: orNull(Type.String({ description: 'Errors; null if no line failed.' })),
+    created_at: UnixSeconds,
+    in_progress_at: Time,
+    expires_at: Time,
+    finalizing_at: Time,
+    completed_at: Time,
+    failed_at: Time,
+    expired_at: Time,
+    cancelling_at: Time,
+    cancelled_at: Time,
+    request_counts: Type.Object({ total: Count, completed: Count, failed: Count }),
+    usage: orNull(
+      Type.Object({
+        input_tokens: Count,
+        input_tokens_details: Type.Object({ cached_tokens: Count }),
+        output_tokens: Count,
+        output_tokens_details: Type.Object({ reasoning_tokens: Count }),
+        total_tokens: Count,
+      }),
+    ),
+    metadata: orNull(Type.Record(Type.String(), Type.String())),
+    status_detail: Type.Optional(
+      Type.String({
+        description: 'Why an unfinished batch makes no progress. Present only while the storage is full.',
+      }),
+    ),
+  },
+  { title: 'Batch' },
+);
 
 /** Value of `status_detail` while a batch cannot store its results. */
 const WAITS_FOR_SPACE = 'Server storage is full. The batch waits for space and then continues.';

@@ -1,32 +1,75 @@
-import { Elysia } from 'elysia';
+import type { Route } from '../../../src/contract/route.ts';
 import type { ByteRange } from '../../../src/contract/stores/blob-store.ts';
-import { idempotencyKeyOf } from '../../../src/http/request/idempotency-key.ts';
+import { jsonResponse, pageQuery, queryParameter } from '../../../src/http/openapi/route-docs.ts';
 import { maxFormBytes, readForm } from '../../../src/http/request/multipart.ts';
 import { attachment } from '../../../src/http/response/attachment.ts';
+import { deletedBody } from '../../../src/http/response/bodies.ts';
 import { contentResponse } from '../../../src/http/response/content-response.ts';
-import { callerOf } from '../../../src/http/security/caller.ts';
-import { UPLOAD_BYTES } from '../../../src/http/server/route-table.ts';
+import { type RouteQuery, route } from '../../../src/http/route.ts';
+import { storedObject } from '../../../src/http/stored-object.ts';
 import type { FileService } from './file-service.ts';
 import { fileListJson } from './list-response.ts';
-import * as docs from './openapi.ts';
-import { parseFileQuery, parseUpload, toFileObject } from './schema.ts';
+import {
+  FileObject,
+  type FileQuery,
+  LIMIT,
+  PURPOSES,
+  parseFileQuery,
+  parseUpload,
+  toFileObject,
+  uploadFormSchema,
+} from './schema.ts';
 import type { StoredFile } from './stored-file.ts';
+
+export interface FileServices {
+  readonly files: FileService;
+}
+
+const FILE = storedObject({
+  noun: 'file',
+  tag: 'files',
+  path: '/v1/files',
+  id: 'id',
+  example: 'file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f',
+  schema: FileObject,
+  deleted: 'file',
+});
+
+const LIST_QUERY: RouteQuery<FileQuery> = {
+  parameters: [
+    queryParameter('purpose', { type: 'string', enum: PURPOSES }, 'Only files with this purpose.'),
+    ...pageQuery('files', LIMIT),
+  ],
+  read: parseFileQuery,
+};
 
 /**
  * File routes, compatible with OpenAI's SDK (spec 4.1, openai-wire 2).
  * @param fileBytes maximum size of a file, in bytes.
  */
-export function fileRoutes(files: FileService, fileBytes: number) {
-  const uploadDetail = {
-    ...docs.uploadDocumentation(fileBytes),
-    [UPLOAD_BYTES]: maxFormBytes(fileBytes),
-  };
-  return new Elysia({ name: 'files', tags: ['files'] })
-    .post(
-      '/v1/files',
-      async ({ request }) => {
-        const key = idempotencyKeyOf(request);
-        const upload = files.upload(callerOf(request), request.signal);
+export function fileRoutes(fileBytes: number): readonly Route<FileServices>[] {
+  return [
+    route({
+      method: 'POST',
+      path: FILE.list.path,
+      tag: 'files',
+      summary: 'Upload a file',
+      description:
+        'Stores the input of a batch: JSONL, one request per line. The content is validated when a batch is created from it. The file may precede the other fields.',
+      idempotent: 'For one day, a request with the same key and content returns the same file.',
+      upload: { maxBytes: maxFormBytes(fileBytes) },
+      body: { form: uploadFormSchema(fileBytes) },
+      responses: {
+        200: jsonResponse('The file', FileObject),
+        400: 'A field is missing or invalid, or the form is malformed; `param` names the field. `storage_limit_exceeded`: the storage quota of the organization is exceeded',
+        409: 'The Idempotency-Key was already used for other content',
+        413: `The file is larger than ${fileBytes} bytes, or the form is too large`,
+        415: 'The body is not a multipart form, or it is compressed',
+        429: 'The organization has too many open uploads; retry after `retry-after` seconds',
+        503: 'The file storage is full or unavailable; retry after `retry-after` seconds',
+      },
+      async handle({ caller, request, idempotencyKey: key }, { files }: FileServices) {
+        const upload = files.upload(caller, request.signal);
         try {
           // With an idempotency key the file may exist already, which needs no quota: the key is checked first.
           if (key === undefined) await upload.requireStorageQuota();
@@ -40,45 +83,47 @@ export function fileRoutes(files: FileService, fileBytes: number) {
           await upload.release();
         }
       },
-      { detail: uploadDetail },
-    )
-    .get(
-      '/v1/files',
-      async ({ request }) => {
-        const page = await files.list(callerOf(request), parseFileQuery(request));
+    }),
+    route({
+      ...FILE.list,
+      description: 'Files of your organization: uploaded files and results of batches.',
+      query: LIST_QUERY,
+      async handle({ caller, query }, { files }: FileServices) {
+        const page = await files.list(caller, query);
         return new Response(await fileListJson(page), { headers: { 'content-type': 'application/json' } });
       },
-      { detail: docs.LIST },
-    )
-    .get(
-      '/v1/files/:id',
-      async ({ params, request }) => {
-        return toFileObject(await files.get(callerOf(request), params.id));
+    }),
+    route({
+      ...FILE.retrieve,
+      description: 'Returns the metadata of the file. Its bytes are at `/v1/files/{id}/content`.',
+      handle: async ({ caller, params }, { files }: FileServices) =>
+        toFileObject(await files.get(caller, params.id)),
+    }),
+    route({
+      ...FILE.remove,
+      description:
+        'Deletes the file and its bytes immediately. A file that an unfinished batch reads is not deleted.',
+      responses: { ...FILE.remove.responses, 409: 'An unfinished batch reads the file' },
+      async handle({ caller, params: { id } }, { files }: FileServices) {
+        await files.delete(caller, id);
+        return deletedBody('file', id);
       },
-      { detail: docs.RETRIEVE },
-    )
-    .delete(
-      '/v1/files/:id',
-      async ({ params: { id }, request }) => {
-        await files.delete(callerOf(request), id);
-        return { id, object: 'file', deleted: true };
+    }),
+    route({
+      ...FILE.download('application/octet-stream'),
+      path: '/v1/files/:id/content',
+      description: 'Returns the stored bytes or a range of them. HEAD returns their length.',
+      async handle({ caller, params: { id }, request, set }, { files }: FileServices) {
+        const file = await files.get(caller, id);
+        const { lengthBytes, sha256, filename } = file;
+        const headers = {
+          'content-type': 'application/octet-stream',
+          'content-disposition': attachment(filename),
+        };
+        const read = (signal: AbortSignal, range?: ByteRange) => files.read(file, signal, range);
+        const stored = { noun: 'file', lengthBytes, etag: `"${sha256}"`, headers, read };
+        return contentResponse(stored, request, set.headers);
       },
-      { detail: docs.DELETE },
-    )
-    .get('/v1/files/:id/content', ({ params, request, set }) => content(params.id, request, set.headers), {
-      detail: docs.CONTENT,
-    });
-
-  /** @param errorHeaders headers that are added to an error response. */
-  async function content(id: string, request: Request, errorHeaders: Record<string, string | number>) {
-    const file = await files.get(callerOf(request), id);
-    const { lengthBytes, sha256, filename } = file;
-    const headers = {
-      'content-type': 'application/octet-stream',
-      'content-disposition': attachment(filename),
-    };
-    const read = (signal: AbortSignal, range?: ByteRange) => files.read(file, signal, range);
-    const stored = { noun: 'file', lengthBytes, etag: `"${sha256}"`, headers, read };
-    return contentResponse(stored, request, errorHeaders);
-  }
+    }),
+  ];
 }

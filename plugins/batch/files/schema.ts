@@ -7,12 +7,13 @@ import type { FilePurpose, FileRecord } from '../../../src/contract/stores/file-
 import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
 import { presentFields, validFields } from '../../../src/http/request/fields.ts';
 import type { FormFields } from '../../../src/http/request/form-fields.ts';
-import { choiceIn, pageIn, readQuery } from '../../../src/http/request/query.ts';
+import { choiceIn, type PageQuery, pageIn, readQuery } from '../../../src/http/request/query.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { StoredFile } from './stored-file.ts';
 
-const PURPOSES = ['batch', 'batch_output'] as const satisfies readonly FilePurpose[];
-const LIMIT = { minimum: 1, maximum: 10_000, fallback: 10_000 };
+export const PURPOSES = ['batch', 'batch_output'] as const satisfies readonly FilePurpose[];
+/** Entries per page. */
+export const LIMIT = { minimum: 1, maximum: 10_000, fallback: 10_000 };
 
 const ExpiresAfter = Type.Object({
   anchor: oneOf(['created_at'], { description: 'Start of the expiry time.' }),
@@ -81,8 +82,12 @@ export function parseUpload(form: FormFields<StoredFile>): UploadParams {
   return { file, purpose, expiresAfterS: expires_after?.seconds };
 }
 
+export interface FileQuery extends PageQuery {
+  readonly purpose: FilePurpose | undefined;
+}
+
 /** @throws ServiceError `invalid_request` with the name of the parameter. */
-export function parseFileQuery(request: Request) {
+export function parseFileQuery(request: Request): FileQuery {
   const query = readQuery(request, ['limit', 'order', 'after', 'purpose']);
   return { ...pageIn(query, LIMIT), purpose: choiceIn('purpose', query.purpose, PURPOSES) };
 }
