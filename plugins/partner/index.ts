@@ -1,11 +1,10 @@
-import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { SpeechRequests } from '../../src/speak/speech-requests.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { PhoneCalls } from './transcriber/phone-calls.ts';
-import { transcriberRoutes } from './transcriber/routes.ts';
-import { voiceRoutes } from './voice/routes.ts';
+import { TRANSCRIBER_ROUTES, type TranscriberServices } from './transcriber/routes.ts';
+import { type VoiceServices, voiceRoutes } from './voice/routes.ts';
 
 export interface PartnerOptions {
   /** Maximum length of a synthesized text, in Unicode code points; as for `POST /v1/audio/speech`. */
@@ -32,13 +31,15 @@ type Needs =
   | 'tracer';
 
 /** Endpoints for voice-agent platforms: POST /v1/voices/partner and WS /v1/transcribers/partner. */
-export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
+export function partnerPlugin(
+  options: PartnerOptions,
+): FeaturePlugin<Needs, never, VoiceServices & TranscriberServices> {
   const { maxCharacters, perOrganization, silenceMs, partialMs } = options;
   return {
     name: 'partner',
     needs: ['tts', 'stt', 'vad', 'voices', 'lexicons', 'blobs', 'calls', 'clock', 'log', 'metrics', 'tracer'],
     offers: [],
-    paths: ['/v1/voices/partner', '/v1/transcribers/partner'],
+    routes: [...voiceRoutes(maxCharacters), ...TRANSCRIBER_ROUTES],
     async setup(slots) {
       const calls = new PhoneCalls({
         ...slots,
@@ -54,9 +55,7 @@ export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
       });
       return {
         provides: {},
-        routes: new Elysia({ name: 'partner' })
-          .use(voiceRoutes(voiceRequests, maxCharacters))
-          .use(transcriberRoutes(calls)),
+        services: { voiceRequests, phoneCalls: calls },
         ready: () =>
           readyWithAnyModel(
             [...modelReports(slots.stt), ...modelReports(slots.tts)],

@@ -2,7 +2,7 @@ import type { FeaturePlugin, Slots } from '../../src/contract/plugin.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { hasNamedVoice, StoredVoices } from '../../src/speak/stored-voices.ts';
 import { ConnectionRegistry } from './connection-registry.ts';
-import { realtimeRoutes } from './routes.ts';
+import { REALTIME_ROUTES, type RealtimeServices } from './routes.ts';
 import { transcriptionModelId, transcriptionNames } from './session/transcription-models.ts';
 
 export interface RealtimeOptions {
@@ -30,7 +30,7 @@ type Needs =
   | 'tracer';
 
 /** Transcription, translation and speech synthesis over WebSocket: /v1/realtime. */
-export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
+export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs, never, RealtimeServices> {
   return {
     name: 'realtime',
     needs: [
@@ -51,7 +51,7 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
       'tracer',
     ],
     offers: [],
-    paths: ['/v1/realtime'],
+    routes: REALTIME_ROUTES,
     async setup(slots) {
       const connections = new ConnectionRegistry({
         ...slots,
@@ -61,7 +61,7 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
       });
       return {
         provides: {},
-        routes: realtimeRoutes(connections),
+        services: { connections },
         ready: () =>
           readyWithAnyModel(
             [...modelReports(slots.stt), ...modelReports(slots.tts)],

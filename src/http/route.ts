@@ -13,8 +13,11 @@ import { callerOf } from './security/caller.ts';
 /** The query parameters of a route. */
 export interface RouteQuery<Query> {
   readonly parameters: readonly Parameter[];
-  /** @throws ServiceError `invalid_request` with the name of the parameter. */
-  read(request: Request): Query;
+  /**
+   * Absent if the body is read together with them.
+   * @throws ServiceError `invalid_request` with the name of the parameter.
+   */
+  read?(request: Request): Query;
 }
 
 /** The body of the requests of a route. */
@@ -106,7 +109,7 @@ export function route<const Path extends string, Query, Body, Services>(
         set,
         params: params as { readonly [Name in NameIn<Path>]: string },
         idempotencyKey: idempotent === undefined ? undefined : idempotencyKeyOf(request),
-        query: query?.read(request) as Query,
+        query: query?.read?.(request) as Query,
         body: body?.read?.(parsed as object | null, request) as Body,
         get caller() {
           return callerOf(request);

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { ConnectionRegistry } from '../../plugins/realtime/connection-registry.ts';
-import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
+import { REALTIME_ROUTES } from '../../plugins/realtime/routes.ts';
 import { transcriptionNames } from '../../plugins/realtime/session/transcription-models.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import type { ConversationModel } from '../../src/contract/engines/conversation.ts';
@@ -9,6 +9,7 @@ import type { TextEngine } from '../../src/contract/engines/text.ts';
 import type { TurnEndDetector } from '../../src/contract/engines/turn-end.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
 import type { LexiconEntry } from '../../src/contract/stores/lexicon-store.ts';
+import { bind } from '../../src/http/route.ts';
 import { withRoutableUrl } from '../../src/http/transport/address.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
@@ -130,7 +131,7 @@ export function realtimeApp({
       maxTextCharacters: more.maxTextCharacters ?? 5000,
     },
   });
-  const { app, close } = testApp({ ...more.app, routes: [realtimeRoutes(connections)] });
+  const { app, close } = testApp({ ...more.app, routes: [bind(REALTIME_ROUTES, { connections })] });
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
 import type { LexiconEntry } from '../../../src/contract/stores/lexicon-store.ts';
+import { bind } from '../../../src/http/route.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { fakeLexicons, lexiconEntry } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
@@ -42,7 +43,7 @@ function setUp(
     },
     lexicons: fakeLexicons(limits.lexicon),
   });
-  const app = testApp({ routes: [voiceRoutes(requests, 5000)] });
+  const app = testApp({ routes: [bind(voiceRoutes(5000), { voiceRequests: requests })] });
   onTestFinished(() => app.close());
   const send = (body: unknown, query = '?model=svc-tts', key = 'key-of-a') =>
     app.send(`${PATH}${query}`, {

@@ -25,7 +25,7 @@ export interface BodyDocs {
 
 /** Documentation of the body of one content type. */
 interface Content {
-  readonly schema?: SampledSchema;
+  readonly schema?: SampledSchema & { readonly format?: string };
   readonly example?: unknown;
   readonly examples?: object;
 }

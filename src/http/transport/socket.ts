@@ -94,15 +94,30 @@ class OpenSocket implements Socket {
 }
 
 /**
- * Upgrades the connection of a request to a WebSocket.
+ * Upgrades the connection of a request to a WebSocket. If that fails, the listener is told that it is closed, because nothing
+ * else would.
  * @param protocol the subprotocol of the endpoint, returned if the client offered it. Other offers may contain an API key
  *   and are never returned.
  * @throws ServiceError 426 if the request is not a WebSocket handshake, 400 if the handshake is malformed.
  */
-export function upgrade(
+export function upgrade(request: Request, listener: SocketListener, options: UpgradeOptions): void {
+  try {
+    upgradeConnection(request, listener, options);
+  } catch (error) {
+    listener.closed();
+    throw error;
+  }
+}
+
+interface UpgradeOptions {
+  readonly protocol: string;
+  readonly headers: Record<string, string>;
+}
+
+function upgradeConnection(
   request: Request,
   listener: SocketListener,
-  { protocol, headers }: { readonly protocol: string; readonly headers: Record<string, string> },
+  { protocol, headers }: UpgradeOptions,
 ): void {
   if (!asksForSocket(request.headers)) {
     throw new ServiceError(
