@@ -92,7 +92,7 @@ const importers = [
   [
     'framework',
     'node_modules/elysia/',
-    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/plugin-host/registry\\.ts|server/|plugins/.+/([a-z-]*(routes|schema)|index)\\.ts)',
+    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/plugin-host/(registry|define-plugin)\\.ts|server/|plugins/.+/([a-z-]*(routes|schema)|index)\\.ts)',
   ],
 ];
 
@@ -149,7 +149,7 @@ module.exports = {
         pathNot: [
           '^src/(contract|kit|audio|http|outbound|usage|generate|listen|speak|ssml|conversation)/',
           '^src/text/front-end\\.ts$',
-          '^src/config/section\\.ts$',
+          '^src/(config/section|plugin-host/define-plugin)\\.ts$',
           '^plugins/$1/',
         ],
       },
@@ -189,7 +189,10 @@ module.exports = {
       name: 'plugin-host-and-app-must-not-import-engines-or-stores',
       severity: 'error',
       from: { path: '^(src/plugin-host/|server/app\\.ts$)', pathNot: TEST },
-      to: { path: '^(src/(blobs|engines|media|records|sandbox|search|config)|server)/' },
+      to: {
+        path: '^(src/(blobs|engines|media|records|sandbox|search|config)|server)/',
+        pathNot: '^src/config/section\\.ts$',
+      },
     },
     {
       name: 'only-tests-and-scripts-import-the-server',

@@ -62,7 +62,7 @@ export interface AppDeps {
   readonly isFree: boolean;
   readonly registry: Pick<
     Registry,
-    'routes' | 'readiness' | 'modelReadiness' | 'loadModel' | 'unavailableError'
+    'routes' | 'tags' | 'readiness' | 'modelReadiness' | 'loadModel' | 'unavailableError'
   >;
   readonly plugins: PluginSwitches;
   /** Ids of the models that must be available for the process to be ready. */
@@ -127,7 +127,7 @@ export function buildApp(deps: AppDeps): AnyElysia {
     ...(deps.showMetrics ? metricsRoutes(metrics, clock) : []),
     ...(deps.securityContact === undefined ? [] : securityTxtRoutes(deps.securityContact, clock)),
   ];
-  mount(app, core).use(openapiRoutes(deps.version));
+  mount(app, core).use(openapiRoutes(deps.version, registry.tags));
   for (const plugin of registry.routes) app.use(plugin);
   return app;
 }

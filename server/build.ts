@@ -1,11 +1,3 @@
-import { join } from 'node:path';
-import { batchPlugin } from '../plugins/batch/index.ts';
-import { partnerPlugin } from '../plugins/partner/index.ts';
-import { realtimePlugin } from '../plugins/realtime/index.ts';
-import { responsesPlugin } from '../plugins/responses/index.ts';
-import { speechPlugin } from '../plugins/speech/index.ts';
-import { videoPlugin } from '../plugins/video/index.ts';
-import { voicesPlugin } from '../plugins/voices/index.ts';
 import type { ConversationModels } from '../src/contract/core/settings.ts';
 import type { ConversationModel } from '../src/contract/engines/conversation.ts';
 import type { ModelFiles, ModelTable } from '../src/contract/model-table.ts';
@@ -16,57 +8,16 @@ import { combineProviders, LazyServices, serviceHandle } from '../src/kit/lifecy
 import { audioFileReader } from '../src/media/audio/audio-file-reader.ts';
 import { clipReader } from '../src/media/clips/clip-reader.ts';
 import { audioEncoder } from '../src/media/speech/audio-encoder.ts';
+import { configured } from '../src/plugin-host/configure.ts';
 import type { AnyPlugin } from '../src/plugin-host/registry.ts';
 import { codeRunner } from '../src/sandbox/code-runner.ts';
 import { searxngSearch } from '../src/search/searxng-search.ts';
 import type { Config } from './config.ts';
+import { PLUGINS } from './plugins.ts';
 
 /** The plugins and services of this build. */
 export const build = {
-  plugins: ({ limits, partner, batch, video, dataDir }: Config): readonly AnyPlugin[] => [
-    speechPlugin({
-      maxCharacters: limits.speechCharacters,
-      requestsPerOrganization: {
-        speech: limits.speechRequestsPerOrganization,
-        transcription: limits.transcriptionRequestsPerOrganization,
-      },
-      uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes },
-    }),
-    voicesPlugin({
-      uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.voiceClipBytes },
-      requestsPerOrganization: limits.uploadsPerOrganization,
-      voicesPerOrganization: limits.voicesPerOrganization,
-    }),
-    realtimePlugin({
-      connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
-      maxCharacters: limits.speechCharacters,
-    }),
-    partnerPlugin({
-      maxCharacters: limits.speechCharacters,
-      perOrganization: {
-        calls: limits.partnerCallsPerOrganization,
-        voiceRequests: limits.speechRequestsPerOrganization,
-      },
-      ...partner,
-    }),
-    batchPlugin({
-      uploadsPerOrganization: limits.uploadsPerOrganization,
-      storedBytesPerOrganization: limits.storedBytesPerOrganization,
-      batchesPerOrganization: limits.batchesPerOrganization,
-      ...batch,
-      lineBytes: limits.requestBytes,
-    }),
-    responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
-    videoPlugin({
-      requestsPerOrganization: limits.videoRequestsPerOrganization,
-      quota: {
-        maxOpen: limits.videosPerOrganization,
-        maxBytes: limits.storedVideoBytesPerOrganization,
-      },
-      folder: join(dataDir, 'videos'),
-      ...video,
-    }),
-  ],
+  plugins: (config: Config): readonly AnyPlugin[] => PLUGINS.map((plugin) => configured(plugin, config)),
   /** The files of the models, by model id. */
   modelFiles: (config: Config): Promise<ReadonlyMap<string, ModelFiles>> => {
     const {

@@ -1,27 +1,15 @@
-import { batchSettings } from '../plugins/batch/settings.ts';
-import { partnerSettings } from '../plugins/partner/settings.ts';
-import { realtimeSettings } from '../plugins/realtime/settings.ts';
-import { responsesSettings } from '../plugins/responses/settings.ts';
-import { speechSettings } from '../plugins/speech/settings.ts';
-import { videoSettings } from '../plugins/video/settings.ts';
-import { voicesSettings } from '../plugins/voices/settings.ts';
 import { CORE_SECTIONS, loadConfig as loadWith } from '../src/config/config.ts';
+import type { AnySection } from '../src/config/section.ts';
+import { PLUGINS } from './plugins.ts';
 
 export { ConfigError, ENVIRONMENT } from '../src/config/config.ts';
 
+type Feature = NonNullable<(typeof PLUGINS)[number]['settings']>[number];
 /** The settings of the plugins. */
-const FEATURES = [
-  ...speechSettings,
-  ...voicesSettings,
-  ...realtimeSettings,
-  ...partnerSettings,
-  ...batchSettings,
-  ...responsesSettings,
-  ...videoSettings,
-];
+const FEATURES = PLUGINS.flatMap(({ settings = [] }): readonly Feature[] => settings);
 
 /** All sections of the CONFIG file, in the order of the guide. */
-export const SECTIONS = [...CORE_SECTIONS, ...FEATURES];
+export const SECTIONS: readonly AnySection[] = [...CORE_SECTIONS, ...FEATURES];
 
 /** All settings, frozen at startup. */
 export type Config = ReturnType<typeof loadConfig>;

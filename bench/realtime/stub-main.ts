@@ -1,17 +1,13 @@
-import { realtimePlugin } from '../../plugins/realtime/index.ts';
+import { realtime } from '../../plugins/realtime/index.ts';
 import { runProcess } from '../../server/process.ts';
 import { engineProvider } from '../../src/engines/open-engines.ts';
 import { combineProviders, LazyServices, serviceHandle } from '../../src/kit/lifecycle/lazy-services.ts';
+import { configured } from '../../src/plugin-host/configure.ts';
 import { stubEngine } from './stub-engine.ts';
 
 /** The service with only the realtime plugin, the stub as transcription engine, and real voice activity detection. */
 await runProcess({
-  plugins: ({ limits }) => [
-    realtimePlugin({
-      connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
-      maxCharacters: limits.speechCharacters,
-    }),
-  ],
+  plugins: (config) => [configured(realtime, config)],
   services({ ttsModels, sttModels, inference, modelsDir }, words) {
     const get = (id: string) => (sttModels.has(id) ? stubEngine : undefined);
     const stubs = { ids: [...sttModels.keys()], get };

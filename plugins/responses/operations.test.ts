@@ -7,6 +7,7 @@ import {
   type OperationContext,
   type OperationUrl,
 } from '../../src/contract/engines/operation.ts';
+import { PluginLifecycle } from '../../src/plugin-host/lifecycle.ts';
 import { FakeEmbedEngine } from '../../test/doubles/fake-embed-engine.ts';
 import { FakeTextEngine } from '../../test/doubles/fake-text-engine.ts';
 import { memoryStore } from '../../test/harness/response-app.ts';
@@ -14,7 +15,7 @@ import { KEY_A, KEY_ID_A, testApp } from '../../test/harness/test-app.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
-import { responsesPlugin } from './index.ts';
+import { responses as responsesPlugin } from './index.ts';
 
 const never = new AbortController().signal;
 const codeRunner: CodeRunner = {
@@ -55,20 +56,35 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
   });
   const [routeCalls, lineCalls] = [new RecordedCalls(), new RecordedCalls()];
   const responses = await memoryStore();
-  const plugin = await responsesPlugin({ requestsPerOrganization: places }).setup({
-    text: { ids: ['m'], get: (id) => (id === 'm' ? text : undefined) },
-    embed: { ids: ['e'], get: (id) => (id === 'e' ? embed : undefined) },
+  const lifecycle = new PluginLifecycle();
+  const services = {
+    text: { ids: ['m'], get: (id: string) => (id === 'm' ? text : undefined) },
+    embed: { ids: ['e'], get: (id: string) => (id === 'e' ? embed : undefined) },
     calls: routeCalls,
     responses,
     codeRunner,
     webSearch: { available: false, search: async () => [] },
     clock: new ManualClock(),
     log: new RecordingLogger(),
+  };
+  const limits = {
+    requestBytes: 1,
+    speechCharacters: 1,
+    speechRequestsPerOrganization: 1,
+    uploadsPerOrganization: 1,
+    textRequestsPerOrganization: places,
+  };
+  const { provides, routes } = await responsesPlugin.setup({
+    services,
+    settings: { dataDir: '', limits },
+    lifecycle,
   });
-  const app = testApp({ routes: plugin.routes ? [plugin.routes] : [] });
+  const operations = provides?.operations;
+  if (operations === undefined) throw new Error('the plugin provides no operations');
+  const app = testApp({ routes: routes === undefined ? [] : [routes] });
   onTestFinished(async () => {
     app.close();
-    await plugin.close();
+    await lifecycle.close();
   });
   const order = (more: Partial<OperationContext> = {}): OperationContext => ({
     caller: { organization: 'org', keyId: 'key', requestId: newId('request') },
@@ -77,7 +93,7 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
     ...more,
   });
   return {
-    plugin,
+    lifecycle,
     text,
     embed,
     routeCalls,
@@ -91,7 +107,7 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
         body: JSON.stringify(body),
       }),
     call: (url: OperationUrl, body: unknown, signal = never, more: Partial<OperationContext> = {}) =>
-      plugin.provides.operations.get(url).execute(body, order(more), signal),
+      operations.get(url).execute(body, order(more), signal),
   };
 }
 
@@ -207,7 +223,7 @@ describe.each(OPERATION_URLS)('the operation %s', (url) => {
     await begun.promise;
     const until = new AbortController();
     let drained = false;
-    const draining = app.plugin.drain(until.signal).then(() => {
+    const draining = app.lifecycle.drain(until.signal).then(() => {
       drained = true;
     });
     await Promise.resolve();

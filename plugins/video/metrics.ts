@@ -18,3 +18,8 @@ export function videoMetrics(metrics: Metrics) {
     ),
   };
 }
+
+export function openVideosGauge(metrics: Metrics, videos: { readonly open: number }): void {
+  const help = 'Unfinished videos of all machines, as of the last check.';
+  metrics.gauge('videos_open', help, () => videos.open);
+}

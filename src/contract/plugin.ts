@@ -21,7 +21,6 @@ import type { ClipReader, VideoEngine } from './engines/video.ts';
 import type { SpeakerEncoder, VoiceFitter } from './engines/voice.ts';
 import type { WebSearch } from './engines/web-search.ts';
 import type { ModelTable } from './model-table.ts';
-import type { Route } from './route.ts';
 import type { BatchStore } from './stores/batch-store.ts';
 import type { BlobStore } from './stores/blob-store.ts';
 import type { FileStore } from './stores/file-store.ts';
@@ -68,29 +67,10 @@ export interface Slots {
   tracer: Tracer;
 }
 
-/** A feature of the service: its dependencies, the services it provides and its setup. */
-export interface FeaturePlugin<
-  Needs extends keyof Slots = keyof Slots,
-  Offers extends keyof Slots = never,
-  Services = unknown,
-> {
-  /** Folder name, value of the log field `plugin`, and tag of its routes. */
-  readonly name: string;
-  /**
-   * Services that it depends on. They determine the start order; a missing one fails the start with an error
-   * that names the plugin and the service.
-   */
-  readonly needs: readonly Needs[];
-  readonly offers: readonly Offers[];
-  /** Its routes. Their paths are known while the plugin is disabled. */
-  readonly routes?: readonly Route<Services>[];
-  readonly paths?: readonly string[];
-  setup(slots: Pick<Slots, Needs>): Promise<PluginInstance<Offers, Services>>;
-}
-
 /** Ranges of request parameters of a model, keyed by parameter name. Both ends are inclusive. */
 export type ModelLimits = Readonly<Record<string, { readonly minimum?: number; readonly maximum?: number }>>;
 
+/** A plugin that has been set up, as the host runs it. */
 export interface PluginInstance<Offers extends keyof Slots = never, Services = unknown> {
   readonly provides: Pick<Slots, Offers>;
   /** What the handlers of its routes work with. */

@@ -46,7 +46,7 @@ export const SOCKET_DOCUMENTS: readonly SocketDocument[] = [
 ];
 
 /** All Markdown pages, in the order of the navigation. */
-export const SECTIONS: readonly GuideSection[] = [
+export const SECTIONS: readonly GuideSection[] = withOtherGuides([
   section('Start', [
     guide('quick-start', 'Quick start', 'docs'),
     page('docs/overview', 'README.md', 'Overview'),
@@ -88,7 +88,7 @@ export const SECTIONS: readonly GuideSection[] = [
   ]),
   section('Decisions', folderPages('docs/decisions', 'docs/decisions'), true),
   section('State machines', folderPages('docs/states', 'docs/states'), true),
-];
+]);
 
 /** Reads a file of the repository. */
 export function textOf(file: string): string {
@@ -143,6 +143,15 @@ function folderPages(folder: string, address: string, fileOf = (name: string) =>
     .filter(({ file }) => existsSync(pathOf(file)))
     .map(({ name, file }) => page(`${address}/${name}`, file, titleOf(file) ?? name))
     .sort((one, other) => one.label.localeCompare(other.label));
+}
+
+/** Adds the pages of docs/guide that no section lists to the guides, so that the page of a new plugin needs no entry. */
+function withOtherGuides(sections: readonly GuideSection[]): readonly GuideSection[] {
+  const listed = new Set(sections.flatMap(({ pages }) => pages.map(({ file }) => file)));
+  const others = folderPages('docs/guide', 'docs').filter(({ file }) => !listed.has(file));
+  return sections.map((each) =>
+    each.title === 'Guides' ? { ...each, pages: [...each.pages, ...others] } : each,
+  );
 }
 
 /** The title in the first line. The file is not parsed, because this runs for every page at each start. */

@@ -8,6 +8,7 @@ import type { PluginInstance, ServiceProvider, Slots } from '../contract/plugin.
 import type { Route } from '../contract/route.ts';
 import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
 import { mount } from '../http/mount.ts';
+import type { RouteTag } from '../http/openapi/openapi.ts';
 import { bind } from '../http/route.ts';
 import type { ListedModel } from '../http/routes/models.ts';
 import type { ModelReadiness, PluginReadiness } from '../http/routes/readiness.ts';
@@ -37,6 +38,8 @@ type SlotName = keyof Slots;
 export interface AnyPlugin extends PluginNode {
   readonly routes?: readonly Route[];
   readonly paths?: readonly string[];
+  /** Groups of its routes in the OpenAPI document. */
+  readonly tags?: readonly RouteTag[];
   setup(slots: Slots): Promise<AnyInstance>;
 }
 
@@ -52,6 +55,8 @@ export interface PluginReport {
 export interface Registry {
   /** Routes of the running plugins. */
   readonly routes: readonly AnyElysia[];
+  /** Groups of routes of the plugins, in start order. */
+  readonly tags: readonly RouteTag[];
   /** Models that running plugins use, by id. */
   readonly models: ReadonlyMap<string, ListedModel>;
   /** In start order. */
@@ -198,6 +203,10 @@ class Plugins implements Registry {
       ({ plugin: { name, routes = [] }, instance }) =>
         instance.routes ?? mount(new Elysia({ name }), bind(routes, instance.services)),
     );
+  }
+
+  get tags(): readonly RouteTag[] {
+    return this.plugins.flatMap(({ tags = [] }) => tags);
   }
 
   get models(): ReadonlyMap<string, ListedModel> {

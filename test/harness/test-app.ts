@@ -124,6 +124,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     startedAt: Math.floor(clock.now() / 1000),
     registry: {
       routes: (options.routes ?? []).map((each) => ('route' in each ? each : mounted(each))),
+      tags: [],
       readiness: options.readiness ?? (() => new Map()),
       modelReadiness: options.models ?? (() => new Map()),
       loadModel: options.loadModel ?? (() => undefined),

@@ -21,3 +21,8 @@ export function batchMetrics(metrics: Metrics) {
     ),
   };
 }
+
+export function openBatchesGauge(metrics: Metrics, batches: { readonly open: number }): void {
+  const help = 'Unfinished batches of all machines, as of the last check.';
+  metrics.gauge('batches_open', help, () => batches.open);
+}

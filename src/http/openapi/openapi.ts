@@ -46,8 +46,17 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Swagger UI at /swagger and the OpenAPI document at /swagger/json, generated from the schemas of the routes. */
-export function openapiRoutes(version: string) {
+/** A group of routes in the document. */
+export interface RouteTag {
+  readonly name: string;
+  readonly description: string;
+}
+
+/**
+ * Swagger UI at /swagger and the OpenAPI document at /swagger/json, generated from the schemas of the routes.
+ * @param tags of the plugins, in the order of the document.
+ */
+export function openapiRoutes(version: string, tags: readonly RouteTag[]) {
   const routes = new Elysia({ name: 'openapi' });
   for (const [path, name] of Object.entries(FILES)) {
     const file = Bun.file(name);
@@ -88,16 +97,9 @@ export function openapiRoutes(version: string) {
         },
         security: [{ bearer: [] }, { apiKey: [] }, { partnerSecret: [] }],
         tags: [
+          // Of several plugins.
           { name: 'audio', description: 'Text to speech, speech to text, and stored voices' },
-          { name: 'realtime', description: 'Bidirectional audio over one WebSocket: [events](docs/sockets)' },
-          {
-            name: 'partner',
-            description: 'Endpoints for voice-agent platforms: [setup](docs/partner)',
-          },
-          { name: 'text', description: 'Language models: chat, responses, embeddings' },
-          { name: 'files', description: 'Input and results of batches' },
-          { name: 'batch', description: 'Many requests in one file, processed within 24 hours' },
-          { name: 'video', description: 'Video extension' },
+          ...tags,
           { name: 'models', description: 'Available models' },
           { name: 'usage', description: 'Usage records, daily totals and credits' },
           { name: 'organization', description: 'Your organization and its API keys' },
