@@ -1,13 +1,12 @@
-import { Elysia } from 'elysia';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import { definePlugin } from '../../src/plugin-host/define-plugin.ts';
-import { chatRoutes, DOUBLED_CHAT_PATH } from './chat/routes.ts';
+import { CHAT_ROUTES } from './chat/routes.ts';
 import { ChatService } from './chat/service.ts';
-import { embeddingRoutes } from './embeddings/routes.ts';
+import { EMBEDDING_ROUTES } from './embeddings/routes.ts';
 import { EmbeddingService } from './embeddings/service.ts';
 import { textOperations } from './operations.ts';
-import { responseRoutes } from './responses/routes.ts';
+import { RESPONSE_ROUTES } from './responses/routes.ts';
 import { ResponseService } from './responses/service.ts';
 import { staleResponseReaper } from './responses/stale-responses.ts';
 import { serviceTools } from './responses/tools/service-tools.ts';
@@ -21,15 +20,7 @@ export const responses = definePlugin({
   name: 'responses',
   needs: ['text', 'embed', 'calls', 'responses', 'codeRunner', 'webSearch', 'clock', 'log'],
   offers: ['operations'],
-  paths: [
-    '/v1/chat/completions',
-    DOUBLED_CHAT_PATH,
-    '/v1/embeddings',
-    '/v1/responses',
-    '/v1/responses/:id',
-    '/v1/responses/:id/cancel',
-    '/v1/responses/:id/input_items',
-  ],
+  routes: [...CHAT_ROUTES, ...EMBEDDING_ROUTES, ...RESPONSE_ROUTES],
   settings: responsesSettings,
   tags: [{ name: 'text', description: 'Language models: chat, responses, embeddings' }],
   setup({ services, settings: { limits }, lifecycle }) {
@@ -43,10 +34,7 @@ export const responses = definePlugin({
     lifecycle.closes(staleResponseReaper({ ...services, open: () => stored.unfinishedIds() }));
     return {
       provides: { operations: textOperations({ chat, embeddings, responses: stored }) },
-      routes: new Elysia({ name: 'responses-plugin' })
-        .use(chatRoutes(chat, calls))
-        .use(embeddingRoutes(embeddings, calls))
-        .use(responseRoutes(stored, services.responses, calls)),
+      services: { chat, embeddings, responses: stored, store: services.responses, calls },
       ready: () => readyWithAnyModel([...modelReports(text), ...modelReports(embed)]),
     };
   },

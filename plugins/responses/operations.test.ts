@@ -7,6 +7,7 @@ import {
   type OperationContext,
   type OperationUrl,
 } from '../../src/contract/engines/operation.ts';
+import { bind } from '../../src/http/route.ts';
 import { PluginLifecycle } from '../../src/plugin-host/lifecycle.ts';
 import { FakeEmbedEngine } from '../../test/doubles/fake-embed-engine.ts';
 import { FakeTextEngine } from '../../test/doubles/fake-text-engine.ts';
@@ -15,7 +16,10 @@ import { KEY_A, KEY_ID_A, testApp } from '../../test/harness/test-app.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { CHAT_ROUTES } from './chat/routes.ts';
+import { EMBEDDING_ROUTES } from './embeddings/routes.ts';
 import { responses as responsesPlugin } from './index.ts';
+import { RESPONSE_ROUTES } from './responses/routes.ts';
 
 const never = new AbortController().signal;
 const codeRunner: CodeRunner = {
@@ -74,14 +78,15 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
     uploadsPerOrganization: 1,
     textRequestsPerOrganization: places,
   };
-  const { provides, routes } = await responsesPlugin.setup({
+  const { provides, services: parts } = await responsesPlugin.setup({
     services,
     settings: { dataDir: '', limits },
     lifecycle,
   });
   const operations = provides?.operations;
-  if (operations === undefined) throw new Error('the plugin provides no operations');
-  const app = testApp({ routes: routes === undefined ? [] : [routes] });
+  if (operations === undefined || parts === undefined) throw new Error('the plugin provides no operations');
+  const routes = [...CHAT_ROUTES, ...EMBEDDING_ROUTES, ...RESPONSE_ROUTES];
+  const app = testApp({ routes: [bind(routes, parts)] });
   onTestFinished(async () => {
     app.close();
     await lifecycle.close();

@@ -1,10 +1,11 @@
 import { onTestFinished } from 'vitest';
 import type { BuiltInTool, BuiltInTools } from '../../plugins/responses/responses/items/built-in-tools.ts';
-import { responseRoutes } from '../../plugins/responses/responses/routes.ts';
+import { RESPONSE_ROUTES } from '../../plugins/responses/responses/routes.ts';
 import { ResponseService } from '../../plugins/responses/responses/service.ts';
 import { invalidRequest } from '../../src/contract/core/error.ts';
 import type { TextEngine } from '../../src/contract/engines/text.ts';
 import type { ResponseStore } from '../../src/contract/stores/response-store.ts';
+import { bind } from '../../src/http/route.ts';
 import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { responseStore } from '../../src/records/stores/response-store.ts';
@@ -55,7 +56,7 @@ export async function responseApp(
     log,
   });
   const app = testApp({
-    routes: [responseRoutes(responseService, responses, calls)],
+    routes: [bind(RESPONSE_ROUTES, { responses: responseService, store: responses, calls })],
     requestBytes: 1024 * 1024,
   });
   onTestFinished(() => app.close());

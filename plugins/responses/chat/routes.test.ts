@@ -1,12 +1,13 @@
 import OpenAI from 'openai';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { bind } from '../../../src/http/route.ts';
 import { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { FakeTextEngine } from '../../../test/doubles/fake-text-engine.ts';
 import { KEY_A, testApp } from '../../../test/harness/test-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { chatRoutes } from './routes.ts';
+import { CHAT_ROUTES } from './routes.ts';
 import { ChatService } from './service.ts';
 
 const PATH = '/v1/chat/completions';
@@ -22,7 +23,7 @@ function setUp(baseURL: string) {
     clock: new ManualClock(),
     log: new RecordingLogger(),
   });
-  const app = testApp({ routes: [chatRoutes(chat, calls)] });
+  const app = testApp({ routes: [bind(CHAT_ROUTES, { chat, calls })] });
   onTestFinished(() => app.close());
   const client = new OpenAI({
     apiKey: KEY_A,

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
+import { bind } from '../../../src/http/route.ts';
 import { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import {
   FakeEmbedEngine,
@@ -9,7 +10,7 @@ import {
 } from '../../../test/doubles/fake-embed-engine.ts';
 import { KEY_ID_A, type TestApp, testApp } from '../../../test/harness/test-app.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
-import { embeddingRoutes } from './routes.ts';
+import { EMBEDDING_ROUTES } from './routes.ts';
 import { EmbeddingService } from './service.ts';
 
 const MODEL = 'all-minilm-l6-v2';
@@ -31,7 +32,8 @@ function setUp(
     embed: { ids: [MODEL], get: (id) => (id === MODEL ? engine : undefined) },
     open,
   });
-  const app = testApp({ routes: [embeddingRoutes(embeddings, calls)], requestBytes: 8 * 1024 * 1024 });
+  const routes = bind(EMBEDDING_ROUTES, { embeddings, calls });
+  const app = testApp({ routes: [routes], requestBytes: 8 * 1024 * 1024 });
   apps.push(app);
   const post = (fields: object, signal?: AbortSignal, key = 'key-of-a') =>
     app.send('/v1/embeddings', {

@@ -1,50 +1,18 @@
 import { Type } from '@sinclair/typebox';
-import { Elysia } from 'elysia';
 import type { Calls } from '../../../src/contract/accounts/calls.ts';
-import {
-  errorResponse,
-  jsonBody,
-  toPlainSchema,
-  WORK_FAILURES,
-} from '../../../src/http/openapi/route-docs.ts';
+import type { Route } from '../../../src/contract/route.ts';
+import { jsonBody, jsonResponse, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
-import { callerOf } from '../../../src/http/security/caller.ts';
+import { route } from '../../../src/http/route.ts';
 import { embeddingList, isOnePart } from './response.ts';
 import { EmbedBody, parseEmbed } from './schema.ts';
 import type { EmbeddingService } from './service.ts';
 
 const encoder = new TextEncoder();
 
-/** POST /v1/embeddings, compatible with OpenAI's SDK. */
-export function embeddingRoutes(service: EmbeddingService, calls: Calls) {
-  return new Elysia({ name: 'embeddings', tags: ['text'] }).post(
-    '/v1/embeddings',
-    async ({ body, request }) => {
-      const params = parseEmbed(body);
-      const idleTimeout = idleTimeoutOf(request);
-      idleTimeout.suspend();
-      const disconnected = new AbortController();
-      try {
-        const signal = AbortSignal.any([request.signal, disconnected.signal]);
-        const context = { caller: callerOf(request), priority: 'interactive', calls } as const;
-        const embeddings = await service.embed(params, context, signal);
-        const parts = embeddingList(embeddings, params);
-        const body = isOnePart(embeddings)
-          ? (await parts.next()).value
-          : streamedBody(encoded(parts), disconnected, request);
-        return new Response(body ?? null, { headers: { 'content-type': 'application/json' } });
-      } finally {
-        idleTimeout.resume();
-      }
-    },
-    { detail: DOCUMENTATION },
-  );
-}
-
-async function* encoded(
-  texts: AsyncIterable<string>,
-): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
-  for await (const text of texts) yield encoder.encode(text);
+export interface EmbeddingServices {
+  readonly embeddings: EmbeddingService;
+  readonly calls: Calls;
 }
 
 const MODEL = 'all-minilm-l6-v2';
@@ -68,13 +36,16 @@ const EmbeddingList = Type.Object(
   { title: 'Embeddings' },
 );
 
-const DOCUMENTATION = {
-  summary: 'Embeddings',
-  description: 'Converts texts to vectors of length 1. Similar texts have similar vectors.',
-  requestBody: {
-    required: true,
-    content: {
-      'application/json': {
+/** POST /v1/embeddings, compatible with OpenAI's SDK. */
+export const EMBEDDING_ROUTES: readonly Route<EmbeddingServices>[] = [
+  route({
+    method: 'POST',
+    path: '/v1/embeddings',
+    tag: 'text',
+    summary: 'Embeddings',
+    description: 'Converts texts to vectors of length 1. Similar texts have similar vectors.',
+    body: {
+      json: {
         schema: jsonBody({ ...EmbedBody, title: 'Embeddings request' }),
         examples: {
           text: { summary: 'A text', value: { model: MODEL, input: 'The cat sat on the mat.' } },
@@ -84,16 +55,37 @@ const DOCUMENTATION = {
           },
         },
       },
+      read: parseEmbed,
     },
-  },
-  responses: {
-    200: {
-      description: 'One vector per input, in order',
-      content: { 'application/json': { schema: toPlainSchema(EmbeddingList) } },
+    responses: {
+      200: jsonResponse('One vector per input, in order', EmbeddingList),
+      ...WORK_FAILURES,
+      415: 'The body is not JSON',
+      500: 'The model failed',
+      502: 'The upstream server failed',
     },
-    ...WORK_FAILURES,
-    415: errorResponse('The body is not JSON'),
-    500: errorResponse('The model failed'),
-    502: errorResponse('The upstream server failed'),
-  },
-};
+    async handle({ body: params, caller, request }, { embeddings: service, calls }: EmbeddingServices) {
+      const idleTimeout = idleTimeoutOf(request);
+      idleTimeout.suspend();
+      const disconnected = new AbortController();
+      try {
+        const signal = AbortSignal.any([request.signal, disconnected.signal]);
+        const context = { caller, priority: 'interactive', calls } as const;
+        const embeddings = await service.embed(params, context, signal);
+        const parts = embeddingList(embeddings, params);
+        const body = isOnePart(embeddings)
+          ? (await parts.next()).value
+          : streamedBody(encoded(parts), disconnected, request);
+        return new Response(body ?? null, { headers: { 'content-type': 'application/json' } });
+      } finally {
+        idleTimeout.resume();
+      }
+    },
+  }),
+];
+
+async function* encoded(
+  texts: AsyncIterable<string>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  for await (const text of texts) yield encoder.encode(text);
+}

@@ -3,7 +3,7 @@
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 
 /** Creates a response with a JSON text as its body. */
-export function jsonResponse(text: string): Response {
+export function jsonText(text: string): Response {
   return new Response(text, { headers: { 'content-type': 'application/json' } });
 }
 

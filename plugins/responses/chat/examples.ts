@@ -1,15 +1,8 @@
-/** OpenAPI documentation of POST /v1/chat/completions. */
+/** Documentation of POST /v1/chat/completions: the schema of the response, and examples. */
 
 import { Type } from '@sinclair/typebox';
-import {
-  errorResponse,
-  jsonBody,
-  toPlainSchema,
-  WORK_FAILURES,
-} from '../../../src/http/openapi/route-docs.ts';
 import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { ChatBody } from './schema.ts';
 
 const MODEL = 'smollm2-135m-instruct';
 const ID = 'chatcmpl-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
@@ -24,7 +17,8 @@ const ToolCall = Type.Object({
   }),
 });
 
-const Completion = Type.Object(
+/** A completion. */
+export const Completion = Type.Object(
   {
     id: Type.String({ examples: [ID] }),
     object: Type.Literal('chat.completion'),
@@ -70,7 +64,8 @@ const chunk = (delta: object, reason: string | null = null) =>
     model: MODEL,
     choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
   })}\n\n`;
-const STREAM = [
+/** The events of a completion. */
+export const STREAM = [
   chunk({ role: 'assistant', content: '', refusal: null }),
   chunk({ content: 'Robin' }),
   chunk({}, 'stop'),
@@ -80,49 +75,23 @@ const STREAM = [
 const messages = [{ role: 'user', content: 'What is the weather in Paris?' }];
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
-/** The `detail` option of the route. */
-export const COMPLETE = {
-  summary: 'Chat completion',
-  description:
-    'Generates the next message of a conversation, as one JSON object or as server-sent events. Fields without effect are ignored.',
-  requestBody: {
-    required: true,
-    content: {
-      'application/json': {
-        schema: jsonBody({ ...ChatBody, title: 'Chat completion request' }),
-        examples: {
-          text: {
-            summary: 'A question',
-            value: {
-              model: MODEL,
-              max_tokens: 50,
-              messages: [{ role: 'user', content: 'Name three birds.' }],
-            },
-          },
-          tools: {
-            summary: 'With a client function',
-            value: {
-              model: MODEL,
-              max_tokens: 50,
-              messages,
-              tools: [{ type: 'function', function: { name: 'get_weather', parameters } }],
-            },
-          },
-        },
-      },
+/** Request bodies by name. */
+export const EXAMPLES = {
+  text: {
+    summary: 'A question',
+    value: {
+      model: MODEL,
+      max_tokens: 50,
+      messages: [{ role: 'user', content: 'Name three birds.' }],
     },
   },
-  responses: {
-    200: {
-      description: 'The completion, or its chunks',
-      content: {
-        'application/json': { schema: toPlainSchema(Completion) },
-        'text/event-stream': { example: STREAM },
-      },
+  tools: {
+    summary: 'With a client function',
+    value: {
+      model: MODEL,
+      max_tokens: 50,
+      messages,
+      tools: [{ type: 'function', function: { name: 'get_weather', parameters } }],
     },
-    ...WORK_FAILURES,
-    415: errorResponse('The body is not JSON'),
-    500: errorResponse('The model failed'),
-    502: errorResponse('The upstream server failed'),
   },
 };
