@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Elysia } from 'elysia';
 import { prepareUploadFolder } from '../../src/http/request/multipart.ts';
 import { JobReconciler } from '../../src/kit/jobs/job-reconciler.ts';
 import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
@@ -15,24 +14,19 @@ import { videoRoutes } from './routes.ts';
 import { VideoService } from './service.ts';
 import { videoSettings } from './settings.ts';
 
+const folderIn = (dataDir: string) => join(dataDir, 'videos');
+
 /** Video extension: /v1/videos and its jobs. Jobs wait for unavailable models. */
 export const video = definePlugin({
   name: 'video',
   needs: ['video', 'clips', 'videos', 'blobs', 'jobs', 'jobCalls', 'clock', 'log', 'metrics'],
-  paths: [
-    '/v1/videos',
-    '/v1/videos/extensions',
-    '/v1/videos/:id',
-    '/v1/videos/:id/content',
-    '/v1/videos/edits',
-    '/v1/videos/characters',
-  ],
+  routes: ({ dataDir }) => videoRoutes({ folder: folderIn(dataDir), clipBytes: CLIP_BYTES }),
   settings: videoSettings,
   tags: [{ name: 'video', description: 'Video extension' }],
   async setup({ services, settings, lifecycle }) {
     const { jobs, clock, log, videos: store } = services;
     const { limits, video: concurrency } = settings;
-    const folder = join(settings.dataDir, 'videos');
+    const folder = folderIn(settings.dataDir);
     await prepareUploadFolder(folder, clock);
     const progress = new ProgressEstimator();
     const clips = new ClipQueue(services.clips);
@@ -49,9 +43,7 @@ export const video = definePlugin({
     openVideosGauge(services.metrics, lifecycle.closes(reconciler));
     lifecycle.closes(startVideoSweep({ ...services, folder }));
     return {
-      routes: new Elysia({ name: 'video-plugin' }).use(
-        videoRoutes({ videos, progress, nowMs: () => clock.now(), folder, clipBytes: CLIP_BYTES }),
-      ),
+      services: { videos, progress, nowMs: () => clock.now() },
       limits: new Map(services.video.ids.map((id) => [id, limitsOf(windowOf(id))])),
     };
   },

@@ -9,6 +9,7 @@ import { videoRoutes } from '../../plugins/video/routes.ts';
 import { VideoService, type VideoServiceDeps } from '../../plugins/video/service.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
+import { bind } from '../../src/http/route.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { createMetrics } from '../../src/metrics/registry.ts';
 import { GuardedFetch, type GuardedFetchSettings } from '../../src/outbound/guarded-fetch.ts';
@@ -98,7 +99,8 @@ export async function videoApp(options: VideoAppOptions = {}) {
   });
   const job = videoJob({ ...parts, progress, metrics: videoMetrics(metrics), folder, maxConcurrentJobs: 1 });
   const nowMs = () => clock.now();
-  const app = testApp({ routes: [videoRoutes({ videos, progress, nowMs, folder, clipBytes: CLIP_BYTES })] });
+  const routes = bind(videoRoutes({ folder, clipBytes: CLIP_BYTES }), { videos, progress, nowMs });
+  const app = testApp({ routes: [routes] });
   onTestFinished(() => app.close());
 
   const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
