@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { Elysia } from 'elysia';
-import { prepareUploadFolder } from '../../src/http/request/multipart.ts';
+import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
+import { EventLoopYielder } from '../../src/kit/async/event-loop-yielder.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { definePlugin } from '../../src/plugin-host/define-plugin.ts';
 import { SpeechRequests } from '../../src/speak/speech-requests.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { lexiconRoutes } from './lexicon/routes.ts';
+import { LEXICON_ROUTES } from './lexicon/routes.ts';
 import { speechSettings } from './settings.ts';
 import { normalizeRoutes } from './synthesis/normalize-routes.ts';
-import { speechRoutes } from './synthesis/routes.ts';
+import { captionRoutes, speechRoutes } from './synthesis/routes.ts';
+import { SpeechResponder } from './synthesis/speech-responder.ts';
 import { transcriptionRoutes } from './transcription/routes.ts';
 import { Transcriber } from './transcription/service.ts';
 
@@ -16,20 +17,18 @@ import { Transcriber } from './transcription/service.ts';
 export const speech = definePlugin({
   name: 'speech',
   needs: ['tts', 'stt', 'audioFiles', 'audioEncoder', 'voices', 'lexicons', 'blobs', 'calls', 'clock', 'log'],
-  paths: [
-    '/v1/audio/speech',
-    '/v1/audio/normalize',
-    '/v1/audio/lexicon',
-    '/dev/captioned_speech',
-    '/v1/audio/transcriptions',
-    '/v1/audio/translations',
+  routes: (settings) => [
+    ...speechRoutes(settings.limits.speechCharacters),
+    ...normalizeRoutes(settings.limits.speechCharacters),
+    ...LEXICON_ROUTES,
+    ...captionRoutes(settings.limits.speechCharacters),
+    ...transcriptionRoutes(uploadsOf(settings)),
   ],
   settings: speechSettings,
-  async setup({ services, settings: { limits, dataDir }, lifecycle }) {
+  async setup({ services, settings, lifecycle }) {
     const { tts, stt, log, clock, lexicons, audioEncoder: encoder } = services;
-    const { speechCharacters: maxCharacters } = limits;
-    const uploads = { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes };
-    await prepareUploadFolder(uploads.folder, clock);
+    const { limits } = settings;
+    await prepareUploadFolder(uploadsOf(settings).folder, clock);
     const requests = lifecycle.drains(
       new SpeechRequests({
         ...services,
@@ -45,12 +44,26 @@ export const speech = definePlugin({
       }),
     );
     return {
-      routes: new Elysia({ name: 'speech-plugin' })
-        .use(speechRoutes({ tts, log, encoder, requests, maxCharacters }))
-        .use(normalizeRoutes(maxCharacters, clock))
-        .use(lexiconRoutes(lexicons))
-        .use(transcriptionRoutes(transcriber, uploads)),
+      services: {
+        tts,
+        requests,
+        responder: new SpeechResponder({ requests, encoder, log }),
+        yielder: new EventLoopYielder(clock),
+        lexicons,
+        transcriber,
+      },
       ready: () => readyWithAnyModel([...modelReports(tts), ...modelReports(stt)]),
     };
   },
 });
+
+/** The folder for uploaded files, and their maximum size. */
+function uploadsOf({
+  dataDir,
+  limits,
+}: {
+  readonly dataDir: string;
+  readonly limits: { readonly transcriptionBytes: number };
+}): UploadSettings {
+  return { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes };
+}

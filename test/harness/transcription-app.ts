@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { transcriptionRoutes } from '../../plugins/speech/transcription/routes.ts';
 import { Transcriber } from '../../plugins/speech/transcription/service.ts';
 import type { SttEngine } from '../../src/contract/engines/engine.ts';
+import { bind } from '../../src/http/route.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { FakeAudioFiles } from '../doubles/fake-audio-files.ts';
@@ -44,7 +45,7 @@ export async function transcriptionApp(
     log,
     requestsPerOrganization: perOrganization,
   });
-  const routes = transcriptionRoutes(transcriber, { folder, fileBytes: FILE_BYTES });
+  const routes = bind(transcriptionRoutes({ folder, fileBytes: FILE_BYTES }), { transcriber });
   const app = testApp({ routes: [routes] });
   onTestFinished(() => app.close());
   const post = (fields: Fields, { path = TRANSCRIPTIONS, key = 'key-of-a', ...init }: PostOptions = {}) => {

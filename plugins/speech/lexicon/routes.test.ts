@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { bind } from '../../../src/http/route.ts';
 import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
 import { cachedLexicons } from '../../../src/records/stores/cached-lexicons.ts';
 import { lexiconStore } from '../../../src/records/stores/lexicon-store.ts';
 import { KEY_A, KEY_B, testApp } from '../../../test/harness/test-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
-import { lexiconRoutes } from './routes.ts';
+import { LEXICON_ROUTES } from './routes.ts';
 
 const PATH = '/v1/audio/lexicon';
 const NGUYEN = { word: 'Nguyen', language: 'en', phonemes: 'wɪn' };
@@ -14,7 +15,7 @@ function setUp() {
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
   const lexicons = cachedLexicons(lexiconStore(records, clock), [], clock);
-  const app = testApp({ routes: [lexiconRoutes(lexicons)] });
+  const app = testApp({ routes: [bind(LEXICON_ROUTES, { lexicons })] });
   onTestFinished(() => app.close());
   const call = async (init: RequestInit, query = '', key = KEY_A) => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };

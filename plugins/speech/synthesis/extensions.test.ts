@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenWord, TtsEngine } from '../../../src/contract/engines/engine.ts';
 import type { LexiconEntry } from '../../../src/contract/stores/lexicon-store.ts';
+import { bind } from '../../../src/http/route.ts';
 import { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeAudioEncoder } from '../../../test/doubles/fake-audio-encoder.ts';
@@ -10,7 +11,8 @@ import { testApp } from '../../../test/harness/test-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { speechRoutes } from './routes.ts';
+import { captionRoutes, speechRoutes } from './routes.ts';
+import { SpeechResponder } from './speech-responder.ts';
 import { wavBudget } from './wav-body.ts';
 
 /** 100 ms of samples. */
@@ -61,18 +63,14 @@ function setUp({ failure, wavs, lexicon }: Options = {}) {
     voices: { find: async () => undefined, findSimilar: async () => undefined },
     lexicons: fakeLexicons(lexicon),
   });
-  const app = testApp({
-    routes: [
-      speechRoutes({
-        tts,
-        requests,
-        encoder: new FakeAudioEncoder(),
-        maxCharacters: 5000,
-        log,
-        wavs: wavs ?? wavBudget(),
-      }),
-    ],
+  const responder = new SpeechResponder({
+    requests,
+    encoder: new FakeAudioEncoder(),
+    log,
+    whole: wavs ?? wavBudget(),
   });
+  const routes = [...speechRoutes(5000), ...captionRoutes(5000)];
+  const app = testApp({ routes: [bind(routes, { tts, requests, responder })] });
   onTestFinished(() => app.close());
   const post = (fields: object, path = '/v1/audio/speech') =>
     app.send(path, {

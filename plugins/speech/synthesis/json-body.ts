@@ -1,5 +1,6 @@
 /** Speech in one JSON object, and in lines of JSON as Kokoro-FastAPI's captioned speech. */
 
+import { Type } from '@sinclair/typebox';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import type { ByteShare } from '../../../src/kit/limits/byte-budget.ts';
 import { toRecordLine } from '../../../src/kit/text/record-line.ts';
@@ -7,11 +8,54 @@ import type { SpeechTokens } from '../../../src/usage/usage-meters.ts';
 import type { AudioBody } from './encoded-body.ts';
 import { usageOf } from './event-body.ts';
 import type { SpeechFormat } from './formats.ts';
-import { CONTENT_TYPES } from './formats.ts';
+import { CONTENT_TYPES, FORMATS } from './formats.ts';
 import type { TimedWords, WireWord } from './timed-words.ts';
 
 /** Audio of one object: 11 minutes of samples, or hours of MP3. Longer audio can be sent as events. */
 const MAX_BYTES = 32 * 2 ** 20;
+
+const Base64 = Type.String({ description: 'Audio in base64.', contentEncoding: 'base64' });
+
+/** The response with `stream_format` `json`. */
+export const SpeechObject = Type.Object(
+  {
+    object: Type.Literal('speech'),
+    audio: Base64,
+    format: Type.String({ enum: [...FORMATS] }),
+    words: Type.Optional(
+      Type.Array(
+        Type.Object({
+          word: Type.String({ description: 'With its punctuation.' }),
+          start: Type.Number({ description: 'Seconds from the start of the audio.' }),
+          end: Type.Number(),
+        }),
+      ),
+    ),
+    marks: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), time: Type.Number() }), {
+        description: 'Marks of SSML, in seconds from the start of the audio.',
+      }),
+    ),
+    usage: Type.Object({
+      input_tokens: Type.Integer(),
+      output_tokens: Type.Integer(),
+      total_tokens: Type.Integer(),
+    }),
+  },
+  { title: 'Speech' },
+);
+
+/** A line of POST /dev/captioned_speech, or its whole response. */
+export const CaptionedSpeech = Type.Object(
+  {
+    audio: Base64,
+    audio_format: Type.String({ description: 'Content type of the audio.', examples: ['audio/mpeg'] }),
+    timestamps: Type.Array(
+      Type.Object({ word: Type.String(), start_time: Type.Number(), end_time: Type.Number() }),
+    ),
+  },
+  { title: 'CaptionedSpeech' },
+);
 
 export interface SpeechContent {
   readonly chunks: AudioBody;

@@ -1,11 +1,15 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { bind } from '../../../src/http/route.ts';
+import { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
 import { type TestApp, testApp } from '../../../test/harness/test-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { normalizeRoutes } from './normalize-routes.ts';
 
 let app: TestApp;
 beforeEach(() => {
-  const opened = testApp({ routes: [normalizeRoutes(40, new ManualClock())] });
+  const opened = testApp({
+    routes: [bind(normalizeRoutes(40), { yielder: new EventLoopYielder(new ManualClock()) })],
+  });
   onTestFinished(() => opened.close());
   app = opened;
 });

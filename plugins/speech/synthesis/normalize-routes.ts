@@ -1,17 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { Elysia } from 'elysia';
 import { splitSentences } from '../../../src/audio/sentences.ts';
-import type { Clock } from '../../../src/contract/core/clock.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
-import {
-  errorResponse,
-  jsonBody,
-  jsonResponse,
-  WORK_FAILURES,
-} from '../../../src/http/openapi/route-docs.ts';
+import type { Route } from '../../../src/contract/route.ts';
+import { jsonBody, jsonResponse, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
 import { presentFields, validFields } from '../../../src/http/request/fields.ts';
-import { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
+import { route } from '../../../src/http/route.ts';
+import type { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import {
   DEFAULT_LANGUAGE,
@@ -63,57 +58,55 @@ function requestedFrontEnd(tag: string | undefined): TextFrontEnd | undefined {
   throw invalidRequest(message, 'language', 'unsupported_value');
 }
 
+export interface NormalizeServices {
+  readonly yielder: EventLoopYielder;
+}
+
 /**
  * POST /v1/audio/normalize, an extension: how a text is spoken, for previews. Needs no model and is free. The text is
  * processed in the sentences of the synthesis (at most 600 characters: below 10 ms); between them, other requests are served.
  * @param maxCharacters of `input`, in Unicode code points.
  */
-export function normalizeRoutes(maxCharacters: number, clock: Clock) {
-  const yielder = new EventLoopYielder(clock);
-  return new Elysia({ name: 'normalize', tags: ['audio'] }).post(
-    '/v1/audio/normalize',
-    async ({ body }) => {
-      const present = presentFields(body as object | null, NormalizeBody);
-      const { input, language } = validFields<Static<typeof NormalizeBody>>(present, checker);
-      const error = inputError(input, codePoints(input), maxCharacters);
-      if (error !== undefined) throw error;
-      const requested = requestedFrontEnd(language?.trim());
-      const text = input.toWellFormed();
-      const sentences: string[] = [];
-      for (const sentence of splitSentences(text)) {
-        const frontEnd = requested ?? requireFrontEnd(languageOfScript(sentence, DEFAULT_LANGUAGE));
-        sentences.push(spokenForm(frontEnd, sentence));
-        await yielder.yieldNow();
-      }
-      return {
-        language: requested?.language ?? languageOfScript(text, DEFAULT_LANGUAGE),
-        spoken: sentences.filter((sentence) => sentence !== '').join(' '),
-      };
-    },
-    { detail: documentation(maxCharacters) },
-  );
-}
-
-function documentation(maxCharacters: number) {
-  const input = { ...FIELDS.input, minLength: 1, maxLength: maxCharacters };
-  return {
-    summary: 'Spoken form of a text',
-    description:
-      'Returns the text as the embedded speech models read it: numbers, dates, amounts, units, abbreviations and addresses in words. Free. Extension.',
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: jsonBody({ ...NormalizeBody, properties: { ...FIELDS, input } }),
+export function normalizeRoutes(maxCharacters: number): readonly Route<NormalizeServices>[] {
+  const documented = { ...FIELDS.input, minLength: 1, maxLength: maxCharacters };
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/audio/normalize',
+      tag: 'audio',
+      summary: 'Spoken form of a text',
+      description:
+        'Returns the text as the embedded speech models read it: numbers, dates, amounts, units, abbreviations and addresses in words. Free. Extension.',
+      body: {
+        json: { schema: jsonBody({ ...NormalizeBody, properties: { ...FIELDS, input: documented } }) },
+        read(body) {
+          const fields = validFields<Static<typeof NormalizeBody>>(
+            presentFields(body, NormalizeBody),
+            checker,
+          );
+          const error = inputError(fields.input, codePoints(fields.input), maxCharacters);
+          if (error !== undefined) throw error;
+          return { input: fields.input.toWellFormed(), frontEnd: requestedFrontEnd(fields.language?.trim()) };
         },
       },
-    },
-    responses: {
-      200: jsonResponse('The spoken form', SpokenText),
-      400: WORK_FAILURES[400],
-      401: WORK_FAILURES[401],
-      413: WORK_FAILURES[413],
-      415: errorResponse('The body is neither JSON nor a form'),
-    },
-  };
+      responses: {
+        200: jsonResponse('The spoken form', SpokenText),
+        400: WORK_FAILURES[400],
+        413: WORK_FAILURES[413],
+        415: 'The body is neither JSON nor a form',
+      },
+      async handle({ body: { input: text, frontEnd: requested } }, { yielder }: NormalizeServices) {
+        const sentences: string[] = [];
+        for (const sentence of splitSentences(text)) {
+          const frontEnd = requested ?? requireFrontEnd(languageOfScript(sentence, DEFAULT_LANGUAGE));
+          sentences.push(spokenForm(frontEnd, sentence));
+          await yielder.yieldNow();
+        }
+        return {
+          language: requested?.language ?? languageOfScript(text, DEFAULT_LANGUAGE),
+          spoken: sentences.filter((sentence) => sentence !== '').join(' '),
+        };
+      },
+    }),
+  ];
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import { bind } from '../../../src/http/route.ts';
 import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeAudioEncoder, type FakeEncoderOptions } from '../../../test/doubles/fake-audio-encoder.ts';
@@ -12,6 +13,7 @@ import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { speechRoutes } from './routes.ts';
+import { SpeechResponder } from './speech-responder.ts';
 import { wavBudget } from './wav-body.ts';
 
 const PATH = '/v1/audio/speech';
@@ -56,19 +58,14 @@ function setUp(
     },
     lexicons: fakeLexicons(),
   });
-  const app = testApp({
-    routes: [
-      speechRoutes({
-        tts,
-        requests,
-        encoder,
-        maxCharacters: 5000,
-        log,
-        wavs,
-        ...(maxWavS !== undefined && { maxWavS }),
-      }),
-    ],
+  const responder = new SpeechResponder({
+    requests,
+    encoder,
+    log,
+    whole: wavs,
+    ...(maxWavS !== undefined && { maxWavS }),
   });
+  const app = testApp({ routes: [bind(speechRoutes(5000), { tts, requests, responder })] });
   apps.push(app);
   const headers = { 'x-api-key': 'key-of-a', 'content-type': 'application/json' };
   return {

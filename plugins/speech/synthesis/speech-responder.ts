@@ -17,20 +17,26 @@ import { captionLines, captionObject, type SpeechContent, speechObject } from '.
 import { silentSpeech } from './silent-speech.ts';
 import type { SpeechRequest } from './speech-request.ts';
 import { TimedWords } from './timed-words.ts';
-import { wavBody } from './wav-body.ts';
+import { wavBody, wavBudget } from './wav-body.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 /** Kokoro-FastAPI calls lines of JSON `application/json`, which they are not. */
 const LINES_HEADERS = { 'content-type': 'application/x-ndjson' };
+
+/**
+ * Maximum length of the audio that is buffered for a `wav` response: 260 MB. Only malicious texts exceed it, but the
+ * length is unknown before synthesis: 5000 characters are 5 minutes of prose, or hours of slowly read digits.
+ */
+const MAX_WAV_S = 90 * 60;
 
 export interface SpeechResponderOptions {
   readonly requests: SpeechRequests;
   readonly encoder: AudioEncoder;
   readonly log: Logger;
   /** Maximum length of the audio of a `wav` response that is sent when it is complete, in seconds. */
-  readonly maxWavS: number;
+  readonly maxWavS?: number;
   /** Memory of the audio of responses that are sent when they are complete. */
-  readonly whole: ByteBudget;
+  readonly whole?: ByteBudget;
 }
 
 /** What a request asks for. */
@@ -41,10 +47,10 @@ export interface PresentedRequest extends Omit<SpeechRequest, 'presentation'> {
 
 /** Synthesizes speech and sends it as a request asks for. */
 export class SpeechResponder {
-  readonly #options: SpeechResponderOptions;
+  readonly #options: Required<SpeechResponderOptions>;
 
   constructor(options: SpeechResponderOptions) {
-    this.#options = options;
+    this.#options = { maxWavS: MAX_WAV_S, whole: wavBudget(), ...options };
   }
 
   /** @throws the errors of {@link SpeechRequests.startSpeech}, of the encoder and of the limits. */

@@ -1,10 +1,7 @@
-/** OpenAPI documentation of POST /v1/audio/transcriptions and /v1/audio/translations. */
+/** Documentation of transcripts: their schemas, and an example of the events. */
 
 import { Type } from '@sinclair/typebox';
-import type { TranscriptionTask } from '../../../src/contract/engines/engine.ts';
-import { errorResponse, toPlainSchema, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
 import { LogprobSchema } from '../../../src/listen/logprobs.ts';
-import { transcriptionFormSchema } from './schema.ts';
 
 const seconds = (description: string, example: number) => Type.Number({ description, examples: [example] });
 
@@ -27,7 +24,8 @@ const logprobs = Type.Optional(
   Type.Array(LogprobSchema, { description: 'With `include[]=logprobs`: the tokens of the text.' }),
 );
 
-const Json = Type.Object(
+/** The transcript as JSON. */
+export const Json = Type.Object(
   {
     text: Type.String({ examples: ['Ask not what your country can do for you.'] }),
     languages: Type.Optional(
@@ -68,7 +66,8 @@ const Word = Type.Object({
   end: seconds('End in seconds.', 0.6),
 });
 
-const Verbose = Type.Object(
+/** The transcript with its segments and words. */
+export const Verbose = Type.Object(
   {
     task: Type.Union([Type.Literal('transcribe'), Type.Literal('translate')]),
     language: Type.String({ description: 'English name of the language.', examples: ['english'] }),
@@ -82,48 +81,9 @@ const Verbose = Type.Object(
   { title: 'Verbose transcription' },
 );
 
-const STREAM = `data: {"type":"transcript.text.delta","delta":"Ask not"}
+/** The events of a transcription. */
+export const STREAM = `data: {"type":"transcript.text.delta","delta":"Ask not"}
 
 data: {"type":"transcript.text.done","text":"Ask not","usage":{"type":"tokens","input_tokens":11,"output_tokens":2,"total_tokens":13,"input_token_details":{"audio_tokens":11,"text_tokens":0}}}
 
 `;
-
-const TASKS = {
-  transcribe: {
-    summary: 'Speech to text',
-    description: 'Transcribes a recording in its spoken language.',
-  },
-  translate: {
-    summary: 'Speech translation to English',
-    description: 'Transcribes a recording in any language to English text.',
-  },
-} as const;
-
-/** The `detail` of one of the two routes. */
-export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: number) {
-  const text = (example: string) => ({ schema: { type: 'string' as const }, example });
-  return {
-    ...TASKS[task],
-    requestBody: {
-      required: true,
-      content: { 'multipart/form-data': { schema: toPlainSchema(transcriptionFormSchema(task, fileBytes)) } },
-    },
-    responses: {
-      200: {
-        description: 'The transcript in the `response_format`; with `stream`, events',
-        content: {
-          'application/json': { schema: toPlainSchema(Type.Union([Json, Verbose])) },
-          'text/plain': text(
-            '1\n00:00:00,000 --> 00:00:04,200\nAsk not what your country can do for you.\n\n',
-          ),
-          'text/event-stream': { example: STREAM },
-        },
-      },
-      ...WORK_FAILURES,
-      413: errorResponse(`The file is larger than ${fileBytes} bytes, or the form is too large`),
-      415: errorResponse('The body is not a multipart form'),
-      500: errorResponse('The transcription failed'),
-      502: errorResponse('The upstream transcription server failed'),
-    },
-  };
-}
