@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
+import { prepareUploadFolder, uploadFolder } from '../../src/http/request/multipart.ts';
 import { EventLoopYielder } from '../../src/kit/async/event-loop-yielder.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { definePlugin } from '../../src/plugin-host/define-plugin.ts';
@@ -17,18 +16,17 @@ import { Transcriber } from './transcription/service.ts';
 export const speech = definePlugin({
   name: 'speech',
   needs: ['tts', 'stt', 'audioFiles', 'audioEncoder', 'voices', 'lexicons', 'blobs', 'calls', 'clock', 'log'],
-  routes: (settings) => [
-    ...speechRoutes(settings.limits.speechCharacters),
-    ...normalizeRoutes(settings.limits.speechCharacters),
+  routes: ({ limits: { speechCharacters, transcriptionBytes }, dataDir }) => [
+    ...speechRoutes(speechCharacters),
+    ...normalizeRoutes(speechCharacters),
     ...LEXICON_ROUTES,
-    ...captionRoutes(settings.limits.speechCharacters),
-    ...transcriptionRoutes(uploadsOf(settings)),
+    ...captionRoutes(speechCharacters),
+    ...transcriptionRoutes({ folder: uploadFolder(dataDir), fileBytes: transcriptionBytes }),
   ],
   settings: speechSettings,
-  async setup({ services, settings, lifecycle }) {
+  async setup({ services, settings: { limits, dataDir }, lifecycle }) {
     const { tts, stt, log, clock, lexicons, audioEncoder: encoder } = services;
-    const { limits } = settings;
-    await prepareUploadFolder(uploadsOf(settings).folder, clock);
+    await prepareUploadFolder(uploadFolder(dataDir), clock);
     const requests = lifecycle.drains(
       new SpeechRequests({
         ...services,
@@ -56,14 +54,3 @@ export const speech = definePlugin({
     };
   },
 });
-
-/** The folder for uploaded files, and their maximum size. */
-function uploadsOf({
-  dataDir,
-  limits,
-}: {
-  readonly dataDir: string;
-  readonly limits: { readonly transcriptionBytes: number };
-}): UploadSettings {
-  return { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes };
-}

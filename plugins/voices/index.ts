@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
+import { prepareUploadFolder, uploadFolder } from '../../src/http/request/multipart.ts';
 import { definePlugin } from '../../src/plugin-host/define-plugin.ts';
 import { startClipCleanup } from './clips/cleanup.ts';
 import { EnrollmentService } from './enrollment.ts';
@@ -25,12 +24,12 @@ export const voices = definePlugin({
     'log',
     'metrics',
   ],
-  routes: (settings) => voiceRoutes(uploadsOf(settings)),
+  routes: ({ limits, dataDir }) =>
+    voiceRoutes({ folder: uploadFolder(dataDir), fileBytes: limits.voiceClipBytes }),
   settings: voicesSettings,
-  async setup({ services, settings, lifecycle }) {
-    const { limits } = settings;
-    const uploads = uploadsOf(settings);
-    await prepareUploadFolder(uploads.folder, services.clock);
+  async setup({ services, settings: { limits, dataDir }, lifecycle }) {
+    const uploads = uploadFolder(dataDir);
+    await prepareUploadFolder(uploads, services.clock);
     const enrollments = lifecycle.drains(
       new EnrollmentService({
         ...services,
@@ -40,18 +39,7 @@ export const voices = definePlugin({
       }),
     );
     lifecycle.closes(startReadaptation(services));
-    lifecycle.closes(startClipCleanup({ ...services, uploads: uploads.folder }));
+    lifecycle.closes(startClipCleanup({ ...services, uploads }));
     return { services: { voices: new VoiceService(services), enrollments } };
   },
 });
-
-/** The folder for uploaded clips, and their maximum size. */
-function uploadsOf({
-  dataDir,
-  limits,
-}: {
-  readonly dataDir: string;
-  readonly limits: { readonly voiceClipBytes: number };
-}): UploadSettings {
-  return { folder: join(dataDir, 'uploads'), fileBytes: limits.voiceClipBytes };
-}

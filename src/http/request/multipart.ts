@@ -90,6 +90,11 @@ export function maxFormBytes(fileBytes: number): number {
   return fileBytes + REST_BYTES;
 }
 
+/** The folder for files of forms. @param dataDir DATA_DIR. */
+export function uploadFolder(dataDir: string): string {
+  return join(dataDir, 'uploads');
+}
+
 /**
  * Creates the upload folder, accessible only to the current user, and removes the form folders that killed processes left
  * in it: immediately if their process ran on this host, otherwise by age.
