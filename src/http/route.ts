@@ -126,7 +126,7 @@ export function route<const Path extends string, Query, Body, Services>(
 }
 
 /** Connects the routes of a plugin with what their handlers work with. */
-export function bind<Services>(routes: readonly Route<Services>[], services: Services): Route[] {
+export function bind<Services>(routes: readonly Route<NoInfer<Services>>[], services: Services): Route[] {
   return routes.map((each) => ({ ...each, handle: (exchange) => each.handle(exchange, services) }));
 }
 

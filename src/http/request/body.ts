@@ -10,7 +10,7 @@ export interface BodyOptions {
   readonly pace?: UploadRate;
   /** Counts the bytes until the body is parsed; ended by {@link readBody}. */
   readonly share?: ByteShare;
-  /** Runs the parsing of a large body in the turn of its sender. Default: at once. */
+  /** Runs the parsing of a large body in the turn of its sender. Default: immediately. */
   readonly inTurn?: <Result>(parse: () => Result | Promise<Result>) => Promise<Result>;
 }
 

@@ -20,7 +20,7 @@ function controlledTurns() {
   return { turns, pauses, parsed, parse };
 }
 
-test('the first body is parsed at once, the next one after a pause as long as the parse', async () => {
+test('the first body is parsed immediately, the next one after a pause as long as the parse', async () => {
   const { turns, pauses, parsed, parse } = controlledTurns();
   expect(await turns.run('a', parse('first', 40), NEVER)).toBe('first');
   const second = turns.run('a', parse('second', 10), NEVER);

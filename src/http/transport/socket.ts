@@ -94,7 +94,7 @@ class OpenSocket implements Socket {
 }
 
 /**
- * Upgrades the connection of a request to a WebSocket. If that fails, the listener is told that it is closed, because nothing
+ * Upgrades the connection of a request to a WebSocket. If that fails, the listener is closed, because nothing
  * else would.
  * @param protocol the subprotocol of the endpoint, returned if the client offered it. Other offers may contain an API key
  *   and are never returned.
