@@ -62,7 +62,7 @@ describe('the manifest', () => {
     expect(voices.every((voice) => voice.bytes === 510 * 256 * 4)).toBe(true);
   });
 
-  test('lists the entries of each engine and of the benchmarks', () => {
+  test('lists the entries of each engine, of the tests and of the benchmarks', () => {
     expect(entriesForEngines(['kokoro']).map((entry) => entry.id)).toEqual([
       'kokoro-82m-int8',
       'kokoro-vocabulary',
@@ -71,10 +71,10 @@ describe('the manifest', () => {
       'misaki-en-gb',
     ]);
     expect(entriesForEngines(['upstream'])).toEqual([]);
-    expect(entriesForEngines(['piper', 'bench']).map((entry) => entry.id)).toEqual([
-      'piper-en-us-joe',
-      'whisper-tiny-en-ct2',
-    ]);
+    const benchmarks = ['kokoro', 'piper', 'whisper-base', 'whisper-tiny.en'];
+    expect(entriesForEngines(['bench'])).toEqual(entriesForEngines(benchmarks));
+    const tests = [...benchmarks, 'llama-smollm2-135m-instruct', 'minilm', 'resemblyzer'];
+    expect(entriesForEngines(['test'])).toEqual(entriesForEngines(tests));
     expect(entriesForEngines(['whisper-base', 'silero']).map((entry) => entry.id)).toEqual([
       'whisper-base-ct2',
       'silero-vad',

@@ -97,19 +97,13 @@ export function entriesForEngines(kinds: Iterable<string>): CatalogEntry[] {
   return catalog.filter((entry) => entry.engines.some((engine) => wanted.has(engine)));
 }
 
-/** Engine kind of Whisper weights in the manifest and the worker pool. */
-export function whisperKind(weights: string): string {
-  return `whisper-${weights}`;
-}
-
-/** Names of the Whisper weights in the manifest. */
-export const WHISPER_WEIGHTS: readonly string[] = catalog
-  .flatMap(({ engines }) => engines)
-  .flatMap((kind) => (kind.startsWith(whisperKind('')) ? [kind.slice(whisperKind('').length)] : []));
-
-/** The manifest entry of Whisper weights; undefined for an unknown name. */
-export function whisperEntry(weights: string): CatalogEntry | undefined {
-  return entriesForEngines([whisperKind(weights)])[0];
+/**
+ * The ends of the engine names in the manifest that start with a prefix, in its order: the weights of a family, such as `base` of
+ * `whisper-base`.
+ */
+export function engineSuffixes(prefix: string): readonly string[] {
+  const names = catalog.flatMap(({ engines }) => engines).filter((name) => name.startsWith(prefix));
+  return names.map((name) => name.slice(prefix.length));
 }
 
 /** Path of a file in the content-addressed cache. */

@@ -1,21 +1,27 @@
 import { fetchEntries } from '../models/fetch.ts';
 import { fetchHubFiles } from '../models/hub.ts';
-import { hubPiper } from '../models/hub-reference.ts';
-import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../models/model-files.ts';
+import {
+  type CatalogEntry,
+  catalog,
+  catalogEntry,
+  entriesForEngines,
+  resolveModelFiles,
+} from '../models/model-files.ts';
 import { createProgress } from '../models/progress.ts';
 import { ModelFetchError } from '../models/source-error.ts';
 import { verifyEntries } from '../models/verify.ts';
-import { type Config, loadConfig } from '../server/config.ts';
-import type { ConfiguredModels } from '../src/contract/core/settings.ts';
+import { loadConfig } from '../server/config.ts';
+import { modelTables, type NeededFiles } from '../src/engines/family.ts';
+import { describeModels, type ListedFiles } from '../src/engines/model-list.ts';
 import {
   enginesOfPlugins,
   entriesForModels,
+  filesNamed,
+  filesOf,
   hubFilesForModels,
   modelsAtStart,
-  outsideCatalog,
-  piperVoiceEntries,
-} from '../src/engines/embedded-models.ts';
-import { describeModels, type ListedFiles } from '../src/engines/model-list.ts';
+  modelsOf,
+} from '../src/engines/needed-files.ts';
 
 const USAGE = `Usage: bun run models <command>
   list              the models that the service can use: size, licence, model ids, whether they are on disk, memory
@@ -24,6 +30,7 @@ const USAGE = `Usage: bun run models <command>
   path <id>         paths of the files of a catalog entry`;
 
 const config = loadConfig();
+const tables = modelTables(config);
 const stop = new AbortController();
 const onSignal = () =>
   stop.abort(new Error('Stopped. Partial downloads are kept and resumed by the next fetch.'));
@@ -53,7 +60,7 @@ async function main([command, ...names]: readonly string[]): Promise<number> {
 }
 
 async function list(): Promise<number> {
-  for (const listed of await describeModels(configuredModels(config), config.plugins, config.modelsDir)) {
+  for (const listed of await describeModels(tables, config.plugins, config.modelsDir)) {
     console.log(lineOf(listed));
   }
   return 0;
@@ -76,9 +83,8 @@ function megabytes(bytes: number): string {
 
 async function fetchModels(names: readonly string[]): Promise<number> {
   const { modelsDir, hub } = config;
-  const models = configuredModels(config);
-  const atStart = modelsAtStart(models, config.requiredModels);
-  const selected = names.map((name) => selectedFiles(name, models));
+  const atStart = modelsAtStart(tables, config.requiredModels);
+  const selected = names.map(selectedFiles);
   const entries =
     names.length > 0
       ? [...new Set(selected.flatMap(({ entries }) => entries))]
@@ -99,40 +105,28 @@ interface SelectedFiles {
 }
 
 /** The files of a model id of CONFIG, of weights of CONFIG, or of a catalog entry. @throws Error for an unknown name. */
-function selectedFiles(name: string, models: ConfiguredModels): SelectedFiles {
+function selectedFiles(name: string): SelectedFiles {
   const conversation = config.conversationModels.get(name);
   if (conversation !== undefined) {
-    const parts = [conversation.stt, conversation.llm, conversation.tts].map((id) =>
-      selectedFiles(id, models),
-    );
+    const parts = [conversation.stt, conversation.llm, conversation.tts].map(selectedFiles);
     return {
-      entries: [
-        ...parts.flatMap(({ entries }) => entries),
-        ...catalog.filter(({ role }) => role === 'vad' || role === 'turn-end'),
-      ],
+      entries: [...parts.flatMap(({ entries }) => entries), ...entriesForModels(modelTables({}))],
       hubFiles: parts.flatMap(({ hubFiles }) => hubFiles),
     };
   }
-  const isNamed = ([id, settings]: readonly [string, object]) =>
-    id === name || ('weights' in settings && settings.weights === name);
-  const matching: ConfiguredModels = {
-    tts: new Map(
-      [...models.tts].filter(([id, settings]) => id === name || outsideCatalog(settings)?.weights === name),
-    ),
-    stt: new Map([...models.stt].filter(isNamed)),
-    text: new Map([...models.text].filter(isNamed)),
-    embed: new Map([...models.embed].filter(isNamed)),
-  };
-  const isConfigured = Object.values(matching).some((table) => table.size > 0);
-  const voice = hubPiper(name);
-  if (!isConfigured && voice !== undefined) return { entries: piperVoiceEntries(), hubFiles: [voice] };
-  if (!isConfigured) return { entries: [catalogEntry(name)], hubFiles: [] };
-  const entries = entriesForModels(matching).filter(({ role }) => role !== 'vad' && role !== 'turn-end');
-  return { entries, hubFiles: hubFilesForModels(matching) };
+  const all = modelsOf(tables);
+  const models = all.filter(({ id, settings }) => id === name || settings.weights === name);
+  if (models.length > 0) return selected(models.map(filesOf));
+  const named = filesNamed(name) ?? all.map(filesOf).find(({ outside }) => outside?.weights === name);
+  return named === undefined ? { entries: [catalogEntry(name)], hubFiles: [] } : selected([named]);
 }
 
-function configuredModels({ ttsModels, sttModels, textModels, embedModels }: Config): ConfiguredModels {
-  return { tts: ttsModels, stt: sttModels, text: textModels, embed: embedModels };
+function selected(files: readonly NeededFiles[]): SelectedFiles {
+  const hub = files.flatMap(({ outside }) => outside?.hub ?? []);
+  return {
+    entries: entriesForEngines(files.flatMap(({ catalog: engines }) => engines)),
+    hubFiles: [...new Map(hub.map((each) => [`${each.repository} ${each.paths.join(' ')}`, each])).values()],
+  };
 }
 
 async function verify(modelsDir: string, entries: readonly CatalogEntry[]): Promise<number> {

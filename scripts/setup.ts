@@ -28,7 +28,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
 interface Purpose {
   /** The packages of the service and of its build, or all packages, including those of tests and checks. */
   readonly packages: 'production' | 'all';
-  /** Engines whose models are needed in addition to the configured models; undefined: no models. */
+  /** Engines of the model catalog whose files are needed in addition to the configured models; undefined: no models. */
   readonly engines?: readonly string[];
 }
 
@@ -38,17 +38,9 @@ const PURPOSES: Readonly<Record<string, Purpose>> = {
   check: { packages: 'all' },
   test: {
     packages: 'all',
-    engines: [
-      'kokoro',
-      'piper',
-      'whisper-base',
-      'whisper-tiny.en',
-      'llama-smollm2-135m-instruct',
-      'minilm',
-      'resemblyzer',
-    ],
+    engines: ['test'],
   },
-  bench: { packages: 'all', engines: ['kokoro', 'piper', 'whisper-base', 'bench'] },
+  bench: { packages: 'all', engines: ['bench'] },
   // A container image is built without models; they are downloaded to its volume at the first start.
   image: { packages: 'production' },
 };
@@ -199,18 +191,18 @@ const OPTIONAL_ATTEMPTS = 2;
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfig } = await import('../server/config.ts');
+  const { modelTables } = await import('../src/engines/family.ts');
   const { enginesOfPlugins, entriesForModels, hubFilesForModels, modelsAtStart } = await import(
-    '../src/engines/embedded-models.ts'
+    '../src/engines/needed-files.ts'
   );
   const { fetchEntries } = await import('../models/fetch.ts');
   const { fetchHubFiles } = await import('../models/hub.ts');
   const { createProgress } = await import('../models/progress.ts');
   const { ModelFetchError } = await import('../models/source-error.ts');
   const config = loadConfig();
-  const { ttsModels: tts, sttModels: stt, textModels, embedModels: embed } = config;
-  const models = modelsAtStart({ tts, stt, text: textModels, embed }, config.requiredModels);
+  const models = modelsAtStart(modelTables(config), config.requiredModels);
   const engines = [...enginesOfPlugins(config.plugins), ...extraEngines];
-  const entries = entriesForModels({ ...models, text: new Map() }, engines);
+  const entries = entriesForModels({ ...models, chat: new Map() }, engines);
   const progress = createProgress(process.stderr);
   const options = { signal: stop.signal, progress, hub: config.hub };
   let fetched = await fetchEntries(config.modelsDir, entries, options);

@@ -1,7 +1,6 @@
-import type { ConversationModels } from '../src/contract/core/settings.ts';
-import type { ConversationModel } from '../src/contract/engines/conversation.ts';
-import type { ModelFiles, ModelTable } from '../src/contract/model-table.ts';
+import type { ModelFiles } from '../src/contract/model-table.ts';
 import type { ServiceProvider, Slots } from '../src/contract/plugin.ts';
+import { modelTables } from '../src/engines/family.ts';
 import { modelFilesById } from '../src/engines/model-list.ts';
 import { engineProvider } from '../src/engines/open-engines.ts';
 import { combineProviders, LazyServices, serviceHandle } from '../src/kit/lifecycle/lazy-services.ts';
@@ -19,27 +18,14 @@ import { PLUGINS } from './plugins.ts';
 export const build = {
   plugins: (config: Config): readonly AnyPlugin[] => PLUGINS.map((plugin) => configured(plugin, config)),
   /** The files of the models, by model id. */
-  modelFiles: (config: Config): Promise<ReadonlyMap<string, ModelFiles>> => {
-    const {
-      ttsModels: tts,
-      sttModels: stt,
-      textModels: text,
-      embedModels: embed,
-      plugins,
-      modelsDir,
-    } = config;
-    return modelFilesById({ tts, stt, text, embed }, plugins, modelsDir);
-  },
+  modelFiles: (config: Config): Promise<ReadonlyMap<string, ModelFiles>> =>
+    modelFilesById(modelTables(config), config.plugins, config.modelsDir),
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
-    const { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels } = config;
-    const { inference, modelsDir, hub, modelIdleMs, limits, conversationModels } = config;
-    const { modelFollowers: followers } = config;
+    const { inference, modelFollowers: followers, limits } = config;
     const { environment } = inference;
-    const models = { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels };
     return combineProviders([
-      engineProvider({ ...models, followers, inference, modelsDir, hub, modelIdleMs, ...base }),
+      engineProvider({ ...config, followers, ...base }),
       new LazyServices({
-        conversations: () => serviceHandle(conversationTable(conversationModels)),
         audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
         audioEncoder: () => serviceHandle(audioEncoder({ environment, ...base })),
         clips: () => serviceHandle(clipReader({ environment })),
@@ -49,13 +35,3 @@ export const build = {
     ]);
   },
 };
-
-function conversationTable(models: ConversationModels): ModelTable<ConversationModel> {
-  const table = new Map(
-    [...models].map(([id, settings]): [string, ConversationModel] => {
-      const { stt, llm, tts } = settings;
-      return [id, { ...settings, id, ready: () => ({ ready: true, detail: `uses ${stt}, ${llm}, ${tts}` }) }];
-    }),
-  );
-  return { ids: [...table.keys()], get: (id) => table.get(id) };
-}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig, SECTIONS as SETTINGS } from '../server/config.ts';
-import { MODEL_TABLES } from '../src/config/file.ts';
+import { FAMILIES } from '../src/engines/families.ts';
 import { SECTIONS } from '../src/guide/guide-pages.ts';
 import { codeIn } from '../src/guide/markdown-page.ts';
 import { testApp } from './harness/test-app.ts';
@@ -132,7 +132,7 @@ describe('settings', () => {
       ...(table === '' ? [] : [table]),
       ...Object.values(settings).map(({ key }) => key),
     ]);
-    const keys = [...tables, ...MODEL_TABLES.flatMap(({ properties }) => Object.keys(properties))];
+    const keys = [...tables, ...FAMILIES.flatMap(({ schema }) => Object.keys(schema.properties))];
     expect(keys.length).toBeGreaterThan(40);
     expect(keys.filter((key) => !new RegExp(`(^|[[. ])${key}\\b`, 'm').test(documented))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { fileSchema, ignoredKeys, readConfigFile, readSection } from './config-file.ts';
-import { parseModels } from './file.ts';
+import { parseModels } from './models.ts';
 import type { AnySection, TablesOf } from './section.ts';
 import {
   ACCOUNTS,

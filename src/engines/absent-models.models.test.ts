@@ -7,10 +7,11 @@ import { tempDir } from '../../test/harness/temp-dir.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { openEngines } from '../../tools/harness/models/open-engines.ts';
 import { loadConfig } from '../config/config.ts';
-import type { SttModelSettings, TextModelSettings } from '../contract/core/settings.ts';
 import type { ReadyReport, SttEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import { systemClock } from '../kit/clock.ts';
+import type { LlamaModelSettings } from './llama/settings.ts';
+import type { WhisperModelSettings } from './whisper/settings.ts';
 
 /** Models of a hub that has them only later. The weights are those of the catalog. */
 
@@ -48,10 +49,10 @@ test('models of a hub that cannot be reached are unavailable, and work as soon a
     await symlink(path, path.replace(real, modelsDir));
   }
   await symlink(join(real, 'imports'), join(modelsDir, 'imports'));
-  const sttModels = new Map<string, SttModelSettings>([
+  const sttModels = new Map<string, WhisperModelSettings>([
     ['ear', { kind: 'whisper', weights: 'hf:owner/ear' }],
   ]);
-  const textModels = new Map<string, TextModelSettings>([
+  const textModels = new Map<string, LlamaModelSettings>([
     [
       'brain',
       {

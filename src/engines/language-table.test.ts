@@ -14,7 +14,6 @@ function setUp(main: FakeTtsOptions = { languages: LANGUAGES, voices: ['nova'] }
   const flemish = new FakeTtsEngine({ languages: ['nl'] });
   const settings = (languages?: Readonly<Record<string, string>>): TtsModelSettings => ({
     kind: 'kokoro',
-    voice: 'af_heart',
     ...(languages && { languages: new Map(Object.entries(languages)) }),
   });
   const models = new Map([
@@ -99,7 +98,7 @@ test('models without mapped languages are unchanged', () => {
 
 test('a model that does not speak the mapped language stops the start', () => {
   const models = new Map<string, TtsModelSettings>([
-    ['main', { kind: 'kokoro', voice: 'af_heart', languages: new Map([['de', 'other']]) }],
+    ['main', { kind: 'kokoro', languages: new Map([['de', 'other']]) }],
   ]);
   const engines = new Map<string, TtsEngine>([
     ['main', new FakeTtsEngine()],

@@ -5,9 +5,12 @@ import { hubRecordPath } from '../../models/hub-reference.ts';
 import { cachedFilePath, entriesForEngines } from '../../models/model-files.ts';
 import { type GgufPair, ggufFile } from '../../test/generators/gguf-writer.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
-import type { ConfiguredModels, TextModelSettings } from '../contract/core/settings.ts';
+import type { ModelSettings } from '../contract/core/settings.ts';
 import { sha256 } from '../kit/storage/content-hash.ts';
 import { ESPEAK_ENGINE } from './espeak/shared/files.ts';
+import { modelTables as models } from './family.ts';
+import type { KokoroModelSettings } from './kokoro/settings.ts';
+import type { LlamaModelSettings } from './llama/settings.ts';
 import { describeModels, modelFilesById } from './model-list.ts';
 
 const GGUF = ggufFile([
@@ -18,26 +21,20 @@ const GGUF = ggufFile([
 ]);
 /** 2 × 4 layers × 4 heads × head dimension 1 × 2 bytes × 100 tokens × 3 slots. */
 const CACHE_BYTES = 19_200;
-const llama = (weights: string): TextModelSettings => ({
+const llama = (weights: string): LlamaModelSettings => ({
   kind: 'llama',
   slots: 3,
   contextTokens: 100,
   defaultMaxTokens: 100,
   weights,
 });
-const models = (tables: Partial<ConfiguredModels>): ConfiguredModels => ({
-  tts: new Map(),
-  stt: new Map(),
-  text: new Map(),
-  embed: new Map(),
-  ...tables,
-});
-
 test('catalog entries with the model ids that use them', async () => {
   const modelsDir = await tempDir();
-  const tts = new Map([['speaker', { kind: 'kokoro', voice: 'af_heart' }]] as const);
-  const text = new Map([['chat', llama('smollm2-135m-instruct')]]);
-  const listed = await describeModels(models({ tts, text }), [], modelsDir);
+  const ttsModels = new Map<string, KokoroModelSettings>([
+    ['speaker', { kind: 'kokoro', voice: 'af_heart' }],
+  ]);
+  const textModels = new Map<string, ModelSettings>([['chat', llama('smollm2-135m-instruct')]]);
+  const listed = await describeModels(models({ ttsModels, textModels }), [], modelsDir);
   const users = new Map(listed.map(({ id, usedBy }) => [id, usedBy]));
   expect(users.get('kokoro-voices')).toEqual(['speaker']);
   expect(users.get('smollm2-135m-instruct')).toEqual(['chat']);
@@ -59,7 +56,7 @@ test('a file of the operator, with the memory of its weights and its cache', asy
   const modelsDir = await tempDir();
   const path = join(modelsDir, 'own.gguf');
   await writeFile(path, GGUF);
-  const listed = await describeModels(models({ text: new Map([['own', llama(path)]]) }), [], modelsDir);
+  const listed = await describeModels(models({ textModels: new Map([['own', llama(path)]]) }), [], modelsDir);
   expect(listed.at(-1)).toEqual({
     id: path,
     source: 'a file of this machine',
@@ -75,7 +72,7 @@ test('a file of the model hub, before and after the download', async () => {
   const modelsDir = await tempDir();
   const weights = 'hf:owner/model/weights.gguf';
   const describe = async () =>
-    (await describeModels(models({ text: new Map([['hub', llama(weights)]]) }), [], modelsDir)).at(-1);
+    (await describeModels(models({ textModels: new Map([['hub', llama(weights)]]) }), [], modelsDir)).at(-1);
   const common = { id: weights, source: 'repository owner/model', licence: undefined, usedBy: ['hub'] };
   expect(await describe()).toEqual({
     ...common,
@@ -104,16 +101,18 @@ test('the files of each model id, with the sum of their sizes and all licences',
   const modelsDir = await tempDir();
   const path = join(modelsDir, 'own.gguf');
   await writeFile(path, GGUF);
-  const remote = { kind: 'upstream', base_url: 'http://127.0.0.1:9/v1' } as unknown as TextModelSettings;
-  const text = new Map([
+  const remote = { kind: 'upstream', baseUrl: 'http://127.0.0.1:9/v1' };
+  const textModels = new Map<string, ModelSettings>([
     ['own', llama(path)],
     ['hub', llama('hf:owner/model/weights.gguf')],
     ['remote', remote],
   ]);
-  const tts = new Map([['speaker', { kind: 'kokoro', voice: 'af_heart' }]] as const);
+  const ttsModels = new Map<string, KokoroModelSettings>([
+    ['speaker', { kind: 'kokoro', voice: 'af_heart' }],
+  ]);
   // One file for each platform, with its own size.
   const espeakBytes = entriesForEngines([ESPEAK_ENGINE])[0]?.files[0]?.bytes ?? 0;
-  expect(await modelFilesById(models({ tts, text }), [], modelsDir)).toEqual(
+  expect(await modelFilesById(models({ ttsModels, textModels }), [], modelsDir)).toEqual(
     new Map([
       [
         'speaker',

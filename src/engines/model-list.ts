@@ -1,14 +1,17 @@
 /** Describes the model files that the service can use, for `bun run models list` and for `GET /v1/models`. */
 
 import { statSync } from 'node:fs';
-import { type HubFiles, hubRecord, piperLicence, resolveHubFiles } from '../../models/hub-reference.ts';
-import { type CatalogEntry, catalog, resolveModelFiles } from '../../models/model-files.ts';
-import type { ConfiguredModels, EmbeddedTextSettings } from '../contract/core/settings.ts';
+import { type HubFiles, hubLicence, hubRecord, resolveHubFiles } from '../../models/hub-reference.ts';
+import {
+  type CatalogEntry,
+  catalog,
+  entriesForEngines,
+  resolveModelFiles,
+} from '../../models/model-files.ts';
 import type { ModelFiles } from '../contract/model-table.ts';
-import { enginesOfPlugins, entriesForModels, outsideCatalog } from './embedded-models.ts';
-import { readGgufMetadata } from './llama/shared/gguf-metadata.ts';
-import { kvCacheBytes } from './llama/shared/kv-cache.ts';
-import { llamaFile } from './llama/shared/model-file.ts';
+import { familyOf } from './families.ts';
+import type { ModelTables } from './family.ts';
+import { type ConfiguredModel, componentsOf, filesOf, modelsOf } from './needed-files.ts';
 
 /** A catalog entry, a repository of the model hub, or a file of the operator. */
 export interface ListedFiles {
@@ -29,24 +32,28 @@ export interface ListedFiles {
 
 /** @param plugins undefined: all. */
 export async function describeModels(
-  models: ConfiguredModels,
+  tables: ModelTables,
   plugins: readonly string[] | undefined,
   modelsDir: string,
 ): Promise<ListedFiles[]> {
+  const models = modelsOf(tables);
   const users = usersOfEntries(models, plugins);
   const entries = catalog.map((entry) => describeEntry(entry, users.get(entry.id) ?? [], models, modelsDir));
-  const others = weightsOutsideCatalog(models).map((weights) => describeOther(weights, models, modelsDir));
+  const outside = models
+    .map((model) => filesOf(model).outside?.weights)
+    .filter((weights) => weights !== undefined);
+  const others = [...new Set(outside)].map((weights) => describeOther(weights, models, modelsDir));
   return await Promise.all([...entries, ...others]);
 }
 
 /** The files of each model id of CONFIG; models of other servers are absent. */
 export async function modelFilesById(
-  models: ConfiguredModels,
+  tables: ModelTables,
   plugins: readonly string[] | undefined,
   modelsDir: string,
 ): Promise<ReadonlyMap<string, ModelFiles>> {
-  const listed = await describeModels(models, plugins, modelsDir);
-  const ids = Object.values(models).flatMap((table) => [...table.keys()]);
+  const listed = await describeModels(tables, plugins, modelsDir);
+  const ids = modelsOf(tables).map(({ id }) => id);
   const pairs = ids.map((id) => [id, listed.filter(({ usedBy }) => usedBy.includes(id))] as const);
   return new Map(pairs.filter(([, files]) => files.length > 0).map(([id, files]) => [id, combined(files)]));
 }
@@ -70,41 +77,31 @@ function sumOf(parts: readonly (number | undefined)[]): number | undefined {
   );
 }
 
-/** Components that use the models that CONFIG does not name, by the role of the entry. */
-const DETECTOR_USERS: Readonly<Record<string, string>> = {
-  vad: 'voice activity detection',
-  'turn-end': 'end-of-turn detection',
-};
-
 /** Names of what needs each entry, by entry id. */
 function usersOfEntries(
-  models: ConfiguredModels,
+  models: readonly ConfiguredModel[],
   plugins: readonly string[] | undefined,
 ): ReadonlyMap<string, string[]> {
-  const none: ConfiguredModels = { tts: new Map(), stt: new Map(), text: new Map(), embed: new Map() };
-  const detectors = entriesForModels(none);
-  const users = new Map(detectors.map(({ id, role }) => [id, [DETECTOR_USERS[role] ?? role]]));
-  const add = (entries: readonly CatalogEntry[], user: string) => {
-    for (const { id } of entries) {
-      if (!detectors.some((entry) => entry.id === id)) users.set(id, [...(users.get(id) ?? []), user]);
+  const users = new Map<string, string[]>();
+  const add = (engines: readonly string[], user: string) => {
+    for (const { id } of entriesForEngines(engines)) {
+      const known = users.get(id) ?? [];
+      if (!known.includes(user)) users.set(id, [...known, user]);
     }
   };
-  for (const [task, table] of Object.entries(models)) {
-    for (const [id, settings] of table)
-      add(entriesForModels({ ...none, [task]: new Map([[id, settings]]) }), id);
-  }
-  add(entriesForModels(none, enginesOfPlugins(plugins)), 'stored voices');
+  for (const model of models) add(filesOf(model).catalog, model.id);
+  for (const { catalog: engines = [], purpose } of componentsOf(plugins)) add(engines, purpose);
   return users;
 }
 
 async function describeEntry(
   { id, licence, files, upstream }: CatalogEntry,
   usedBy: readonly string[],
-  models: ConfiguredModels,
+  models: readonly ConfiguredModel[],
   modelsDir: string,
 ): Promise<ListedFiles> {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const users = [...models.text].filter(([model]) => usedBy.includes(model)).map(([, settings]) => settings);
+  const users = models.filter((model) => usedBy.includes(model.id));
   return {
     id,
     licence,
@@ -112,7 +109,7 @@ async function describeEntry(
     usedBy,
     source: `${upstream.name} (${upstream.home})`,
     isOnDisk: isInCache(id, modelsDir),
-    memoryBytes: await memoryOf(users.find(isEmbedded), bytes, modelsDir),
+    memoryBytes: await memoryOf(users, bytes, modelsDir),
   };
 }
 
@@ -125,38 +122,24 @@ function isInCache(id: string, modelsDir: string): boolean {
   }
 }
 
-function isEmbedded(settings: { readonly kind: string }): settings is EmbeddedTextSettings {
-  return settings.kind === 'llama';
-}
-
-/** Weights of embedded models that are files of the hub or of the operator. */
-function weightsOutsideCatalog({ tts, stt, text }: ConfiguredModels): string[] {
-  const all = [...tts.values(), ...stt.values(), ...text.values()];
-  return [...new Set(all.flatMap((settings) => outsideCatalog(settings)?.weights ?? []))];
-}
-
 async function describeOther(
   weights: string,
-  { tts, stt, text }: ConfiguredModels,
+  models: readonly ConfiguredModel[],
   modelsDir: string,
 ): Promise<ListedFiles> {
-  const users = [...tts, ...stt, ...text].filter(
-    ([, settings]) => outsideCatalog(settings)?.weights === weights,
-  );
-  const usedBy = users.map(([id]) => id);
-  const all = users.map(([, settings]) => settings);
-  const language = all.find((settings) => settings.kind === 'llama');
-  const hub = all.map((settings) => outsideCatalog(settings)?.hub).find((files) => files !== undefined);
+  const users = models.filter((model) => filesOf(model).outside?.weights === weights);
+  const usedBy = users.map(({ id }) => id);
+  const hub = users.map((model) => filesOf(model).outside?.hub).find((files) => files !== undefined);
   const bytes =
     hub === undefined ? statSync(weights, { throwIfNoEntry: false })?.size : hubBytes(hub, modelsDir);
   return {
     id: weights,
-    licence: hub && piperLicence(modelsDir, hub),
+    licence: hub && hubLicence(modelsDir, hub),
     bytes,
     usedBy,
     source: hub === undefined ? 'a file of this machine' : `repository ${hub.repository}`,
     isOnDisk: hub === undefined ? bytes !== undefined : resolveHubFiles(modelsDir, hub) !== undefined,
-    memoryBytes: await memoryOf(language, bytes, modelsDir),
+    memoryBytes: await memoryOf(users, bytes, modelsDir),
   };
 }
 
@@ -166,19 +149,16 @@ function hubBytes({ repository, paths }: HubFiles, modelsDir: string): number | 
   return records.reduce((sum, record) => sum + (record?.bytes ?? 0), 0);
 }
 
+/** Memory of the first of the models whose family knows it. */
 async function memoryOf(
-  settings: EmbeddedTextSettings | undefined,
+  users: readonly ConfiguredModel[],
   bytes: number | undefined,
   modelsDir: string,
 ): Promise<ListedFiles['memoryBytes']> {
-  if (settings === undefined || bytes === undefined) return undefined;
-  const { weights, contextTokens, slots } = settings;
-  try {
-    const metadata = await readGgufMetadata(llamaFile(weights, modelsDir));
-    const cacheBytes = kvCacheBytes(metadata, contextTokens, slots);
-    return cacheBytes === undefined ? [bytes] : [bytes, cacheBytes];
-  } catch {
-    // Not on disk, or damaged.
-    return [bytes];
+  if (bytes === undefined) return undefined;
+  for (const { task, settings } of users) {
+    const { memory } = familyOf(task, settings);
+    if (memory !== undefined) return await memory(settings, bytes, modelsDir);
   }
+  return undefined;
 }

@@ -12,20 +12,23 @@ import {
 } from '../../tools/harness/upstreams/fake-cloning-upstream.ts';
 import { pcmAnswer, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 import { loadConfig } from '../config/config.ts';
-import type {
-  SttModelSettings,
-  TextModelSettings,
-  TtsModelSettings,
-  VideoModelSettings,
-} from '../contract/core/settings.ts';
+import type { ModelSettings } from '../contract/core/settings.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { systemClock } from '../kit/clock.ts';
+import type { KokoroModelSettings } from './kokoro/settings.ts';
+import type { LlamaModelSettings } from './llama/settings.ts';
 import type { EngineOptions } from './open-engines.ts';
+import type { PiperModelSettings } from './piper/settings.ts';
+import type { UpstreamModelSettings, UpstreamTtsSettings } from './upstream/settings.ts';
+import type { WhisperModelSettings } from './whisper/settings.ts';
+
+/** A speech model of any family. */
+type SpeechSettings = KokoroModelSettings | PiperModelSettings | UpstreamTtsSettings;
 
 const { modelsDir } = loadConfig(process.env);
-const KOKORO: TtsModelSettings = { kind: 'kokoro', voice: 'af_heart' };
-const PIPER: TtsModelSettings = { kind: 'piper', voice: 'en_US-joe-medium' };
+const KOKORO: KokoroModelSettings = { kind: 'kokoro', voice: 'af_heart' };
+const PIPER: PiperModelSettings = { kind: 'piper', voice: 'en_US-joe-medium' };
 
 /** Opens the engines of the needed slots, with one pool process. */
 function open({
@@ -45,14 +48,14 @@ function open({
   });
 }
 
-async function openTable(models: Record<string, TtsModelSettings>, dir = modelsDir) {
+async function openTable(models: Record<string, SpeechSettings>, dir = modelsDir) {
   const ttsModels = new Map(Object.entries(models));
   const { slots, close } = await open({ needs: new Set(['tts']), ttsModels, modelsDir: dir });
   if (slots.tts === undefined) throw new Error('the slot that was needed is empty');
   return { table: slots.tts, close };
 }
 
-async function openEngine(settings: TtsModelSettings) {
+async function openEngine(settings: SpeechSettings) {
   const { table, close } = await openTable({ it: settings });
   const engine = table.get('it');
   if (engine === undefined) throw new Error('the table lacks its only model');
@@ -149,7 +152,7 @@ describe('model table', () => {
   it('uploads a voice once for a model and the ids that follow it', async () => {
     const upstream = startFakeCloningUpstream();
     onTestFinished(() => upstream.close());
-    const settings: TtsModelSettings = {
+    const settings: UpstreamTtsSettings = {
       kind: 'upstream',
       baseUrl: upstream.baseUrl,
       apiKey: undefined,
@@ -158,7 +161,7 @@ describe('model table', () => {
       voices: 'register',
       rateHz: 24_000,
     };
-    const ttsModels = new Map<string, TtsModelSettings>([
+    const ttsModels = new Map<string, SpeechSettings>([
       ['svc-tts', settings],
       ['tts-1', { ...settings, compatibility: 'openai' }],
     ]);
@@ -214,8 +217,8 @@ describe('engine slots', () => {
   });
 
   it('have transcription models in the order of CONFIG and load shared weights once', async () => {
-    const english: SttModelSettings = { kind: 'whisper', weights: 'tiny.en' };
-    const remote: SttModelSettings = {
+    const english: WhisperModelSettings = { kind: 'whisper', weights: 'tiny.en' };
+    const remote: UpstreamModelSettings = {
       kind: 'upstream',
       baseUrl: 'http://127.0.0.1:9/v1',
       apiKey: undefined,
@@ -263,14 +266,14 @@ describe('engine slots', () => {
   });
 
   it('have language models in the order of CONFIG', async () => {
-    const small: TextModelSettings = {
+    const small: LlamaModelSettings = {
       kind: 'llama',
       weights: 'smollm2-135m-instruct',
       slots: 1,
       contextTokens: 256,
       defaultMaxTokens: 256,
     };
-    const remote: TextModelSettings = {
+    const remote: UpstreamModelSettings = {
       kind: 'upstream',
       baseUrl: 'http://127.0.0.1:9/v1',
       apiKey: undefined,
@@ -316,7 +319,7 @@ describe('video models', () => {
     const remote = { ...server, model: 'own', tailSeconds: 2, contextFrames: 5, audio: false, fields: {} };
     const { slots, close } = await open({
       needs: new Set(['video']),
-      videoModels: new Map<string, VideoModelSettings>([
+      videoModels: new Map<string, ModelSettings>([
         ['vid-2.0', { kind: 'continuation' }],
         ['remote', remote],
       ]),

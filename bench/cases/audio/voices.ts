@@ -3,11 +3,12 @@
 import { loadConfig } from '../../../server/config.ts';
 import { encodeWav } from '../../../src/audio/wav.ts';
 import { newId } from '../../../src/contract/core/id.ts';
-import type { EmbeddedTtsSettings } from '../../../src/contract/core/settings.ts';
 import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { SpokenVoice } from '../../../src/contract/engines/spoken-voice.ts';
 import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../../src/contract/engines/voice.ts';
+import type { KokoroModelSettings } from '../../../src/engines/kokoro/settings.ts';
 import { englishPresetNames } from '../../../src/engines/kokoro/shared/voice-mix.ts';
+import type { PiperModelSettings } from '../../../src/engines/piper/settings.ts';
 import { cosineSimilarity, meanDirection } from '../../../src/engines/speakers/host/voice-print.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
@@ -132,7 +133,7 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
   const voices = [DEFAULT, ...englishPresetNames().filter((name) => name !== DEFAULT)];
   const { slots, close } = await openEngines({
     needs: new Set(['tts', 'stt', 'speakers', 'voiceFitter']),
-    ttsModels: new Map<string, EmbeddedTtsSettings>([
+    ttsModels: new Map<string, KokoroModelSettings | PiperModelSettings>([
       ...voices.map((voice) => [voice, { kind: 'kokoro', voice }] as const),
       ['piper', { kind: 'piper', voice: 'en_US-joe-medium' }] as const,
     ]),

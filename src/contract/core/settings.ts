@@ -30,80 +30,24 @@ export type SpeechCompatibility = 'openai';
 /** Ids of the speech models that speak a language instead of a model, by BCP 47 tag. */
 export type MappedLanguages = ReadonlyMap<string, string>;
 
-/** A model that runs in the local inference processes, and its default voice. */
-export interface EmbeddedTtsSettings {
-  readonly kind: 'kokoro' | 'piper';
-  /**
-   * Of Piper: the voice of the model catalog, a name of the repository `rhasspy/piper-voices` such as `de_DE-thorsten-medium`,
-   * or the absolute path of a file `.onnx`.
-   */
-  readonly voice: string;
-  /** Name of the default speaker of a Piper voice with several. */
-  readonly speaker?: string | undefined;
-  readonly languages?: MappedLanguages | undefined;
-  /** Whether requests can name the voices of the model in addition to stored voices. */
-  readonly voices?: 'presets' | undefined;
-  readonly compatibility?: SpeechCompatibility | undefined;
+/** What the settings of all kinds of models have. Each family of src/engines adds its own. */
+export interface ModelSettings {
+  /** Name of the family. */
+  readonly kind: string;
+  /** Name of the weights, or an absolute path. Absent: the family has only one choice. */
+  readonly weights?: string;
+  /** Key of the server that runs the model. Absent: it needs none, or the model runs here. */
+  readonly apiKey?: Secret | undefined;
 }
 
-/** A model of an upstream server with an OpenAI-compatible `/v1/audio/speech`. */
-export interface UpstreamTtsSettings {
-  readonly kind: 'upstream';
-  /** Up to and including `/v1`, without a slash at the end. */
-  readonly baseUrl: string;
-  /** Absent when the upstream asks for none. */
-  readonly apiKey: Secret | undefined;
-  /** The upstream's own name of the model. */
-  readonly model: string;
-  readonly voice: string | undefined;
-  /**
-   * How stored voices are sent: `register` uploads the clip once under the voice id, `inline` sends it with
-   * each request, `none` (default) never sends it.
-   */
-  readonly voices: 'register' | 'inline' | 'none';
-  /** Sample rate of the raw PCM that the upstream returns, in Hz. */
-  readonly rateHz: number;
+export interface TtsModelSettings extends ModelSettings {
   readonly languages?: MappedLanguages | undefined;
   readonly compatibility?: SpeechCompatibility | undefined;
 }
 
-export type TtsModelSettings = EmbeddedTtsSettings | UpstreamTtsSettings;
-
-/** Model ids that clients send, in the order of CONFIG. */
-export type TtsModels = ReadonlyMap<string, TtsModelSettings>;
-
-/** A transcription model that runs in the local inference processes. */
-export interface EmbeddedSttSettings {
-  readonly kind: 'whisper';
-  /**
-   * Weights: `base` (multilingual), `tiny.en` (English only, smaller), another name of faster-whisper such as
-   * `large-v3-turbo`, `hf:owner/repository` with a CTranslate2 checkpoint, or the absolute path of a folder with a
-   * CTranslate2 checkpoint or an ONNX export.
-   */
-  readonly weights: string;
-}
-
-/**
- * A transcription model of an upstream server with `/v1/audio/transcriptions` and `/v1/audio/translations`.
- */
-export type UpstreamSttSettings = UpstreamModelSettings;
-
-export type SttModelSettings = EmbeddedSttSettings | UpstreamSttSettings;
-
-/** Model ids that clients send, in the order of CONFIG. */
-export type SttModels = ReadonlyMap<string, SttModelSettings>;
-
-/** A language model that runs in its own local process. */
-export interface EmbeddedTextSettings {
-  readonly kind: 'llama';
-  /** A name of the model catalog, `hf:owner/repository/file.gguf`, or the absolute path of a GGUF file. */
-  readonly weights: string;
-  /** Number of responses generated concurrently; each has its own share of the context. */
-  readonly slots: number;
-  /** Tokens of prompt and response together. */
-  readonly contextTokens: number;
-  /** Maximum number of output tokens of a request that does not limit them. */
-  readonly defaultMaxTokens: number;
+export interface EmbedModelSettings extends ModelSettings {
+  /** Default: `cl100k_base`. */
+  readonly tokenIds?: TokenVocabulary | undefined;
 }
 
 /**
@@ -112,70 +56,15 @@ export interface EmbeddedTextSettings {
  */
 export type TokenVocabulary = 'cl100k_base' | 'model';
 
-/** An embedding model that runs in the local inference processes. */
-export interface EmbeddedEmbedSettings {
-  readonly kind: 'minilm';
-  /** Default: `cl100k_base`. */
-  readonly tokenIds?: TokenVocabulary | undefined;
-}
-
-/** A model of an upstream server with an OpenAI-compatible API. */
-export interface UpstreamModelSettings {
-  readonly kind: 'upstream';
-  /** Up to and including `/v1`, without a slash at the end. */
-  readonly baseUrl: string;
-  /** Absent when the upstream asks for none. */
-  readonly apiKey: Secret | undefined;
-  /** The upstream's own name of the model. */
-  readonly model: string;
-}
-
-/** A language model of an upstream server with `/v1/chat/completions`. */
-export interface UpstreamTextSettings extends UpstreamModelSettings {
-  /**
-   * Context window in tokens, prompt and response together, if CONFIG sets it; the upstream API does not
-   * report it.
-   */
-  readonly contextTokens?: number | undefined;
-  /** URLs of images that are sent to the server: only those of hosts on the public internet (default), or any. */
-  readonly imageUrls?: ImageUrls | undefined;
-}
-
-export type ImageUrls = 'public' | 'any';
-
-/** An embedding model of an upstream server with `/v1/embeddings`. */
-export interface UpstreamEmbedSettings extends UpstreamModelSettings {
-  /** Default: `cl100k_base`. */
-  readonly tokenIds?: TokenVocabulary | undefined;
-}
-
-export type TextModelSettings = EmbeddedTextSettings | UpstreamTextSettings;
-export type TextModels = ReadonlyMap<string, TextModelSettings>;
-export type EmbedModelSettings = EmbeddedEmbedSettings | UpstreamEmbedSettings;
+/** Tables of models, by the model ids that clients send, in the order of CONFIG. */
+export type TtsModels = ReadonlyMap<string, TtsModelSettings>;
+export type SttModels = ReadonlyMap<string, ModelSettings>;
+export type TextModels = ReadonlyMap<string, ModelSettings>;
 export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
-
-/** Built-in model that extrapolates the motion and sound of a clip; needs no weights. */
-export interface EmbeddedVideoSettings {
-  readonly kind: 'continuation';
-}
-
-/** A video model of an upstream server with `/v1/videos`. */
-export interface UpstreamVideoSettings extends UpstreamModelSettings {
-  /** Length of the end of the clip that is sent, in seconds; 0 sends only the last frame, as an image. */
-  readonly tailSeconds: number;
-  /** Number of frames at the start of the result that repeat the input clip and are removed. */
-  readonly contextFrames: number;
-  /** Whether its segments have sound. */
-  readonly audio: boolean;
-  /** Additional request fields, with the names that the upstream expects. */
-  readonly fields: Readonly<Record<string, string>>;
-}
-
-export type VideoModelSettings = EmbeddedVideoSettings | UpstreamVideoSettings;
-export type VideoModels = ReadonlyMap<string, VideoModelSettings>;
+export type VideoModels = ReadonlyMap<string, ModelSettings>;
 
 /** A spoken conversation, composed of other models. */
-export interface ConversationModelSettings {
+export interface ConversationModelSettings extends ModelSettings {
   /** Model ids of the transcription, of the language model and of the speech. */
   readonly stt: string;
   readonly llm: string;
@@ -211,14 +100,6 @@ export interface ConversationModelSettings {
 }
 
 export type ConversationModels = ReadonlyMap<string, ConversationModelSettings>;
-
-/** Configured models by task. */
-export interface ConfiguredModels {
-  readonly tts: TtsModels;
-  readonly stt: SttModels;
-  readonly text: TextModels;
-  readonly embed: EmbedModels;
-}
 
 /** Settings of the code interpreter, which runs programs written by models. */
 export interface CodeInterpreterSettings {

@@ -1,24 +1,20 @@
 /** Speech engines for Piper voices: their names, speakers and languages. */
 
-import { parsePiperVoice } from '../../../models/hub-reference.ts';
-import type { EmbeddedTtsSettings } from '../../contract/core/settings.ts';
 import type { TtsEngine } from '../../contract/engines/engine.ts';
 import type { ExpectedSpeech } from '../on-demand/retried-load.ts';
 import type { InferencePool } from '../pool/inference-pool.ts';
 import type { SpeechDescription } from '../pool/model.ts';
 import { poolTtsEngine } from '../pool/tts-engine.ts';
+import { parsePiperVoice } from './hub-voices.ts';
 import { piperLanguage, piperLanguages, piperVoices, requireSpeaker } from './named-voices.ts';
+import type { PiperModelSettings } from './settings.ts';
 
 /**
  * Opens a voice that the pool has loaded.
  * @param model name in the pool.
  * @throws Error if CONFIG names a speaker that the voice does not have.
  */
-export function openPiperEngine(
-  pool: InferencePool,
-  model: string,
-  settings: EmbeddedTtsSettings,
-): TtsEngine {
+export function openPiperEngine(pool: InferencePool, model: string, settings: PiperModelSettings): TtsEngine {
   const { voice, speaker, voices } = settings;
   const { speakers = [], language = 'und' } = pool.description<SpeechDescription>(model);
   const described = { voice, speaker, speakers, language };
@@ -37,7 +33,7 @@ export function piperBeforeLoad({
   speaker,
   voices,
   compatibility,
-}: EmbeddedTtsSettings): ExpectedSpeech {
+}: PiperModelSettings): ExpectedSpeech {
   const { quality = '' } = parsePiperVoice(voice) ?? {};
   const language = piperLanguage(voice, undefined, undefined);
   const { tags, find } = piperLanguages(language);

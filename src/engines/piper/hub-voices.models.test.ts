@@ -12,10 +12,11 @@ import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts'
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { openEngines } from '../../../tools/harness/models/open-engines.ts';
 import { loadConfig } from '../../config/config.ts';
-import type { EmbeddedTtsSettings, TtsModelSettings } from '../../contract/core/settings.ts';
+import type { TtsModelSettings } from '../../contract/core/settings.ts';
 import type { SpokenWord, SynthesisRequest, TtsEngine } from '../../contract/engines/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { ESPEAK_ENGINE } from '../espeak/shared/files.ts';
+import type { PiperModelSettings } from './settings.ts';
 
 const real = loadConfig(process.env).modelsDir;
 const VOICE = 'de_DE-thorsten_emotional-medium';
@@ -66,7 +67,7 @@ async function speak(engine: TtsEngine, fields: Partial<SynthesisRequest> = {}) 
   return { samples: joined(chunks), words };
 }
 
-const piper = (voice: string, fields: Partial<EmbeddedTtsSettings> = {}): TtsModelSettings => ({
+const piper = (voice: string, fields: Partial<PiperModelSettings> = {}): PiperModelSettings => ({
   kind: 'piper',
   voice,
   ...fields,

@@ -1,13 +1,13 @@
 /** The names of a Piper voice: its own, those of its speakers, and those of OpenAI's voices. */
 
 import { basename } from 'node:path';
-import { parsePiperVoice } from '../../../models/hub-reference.ts';
 import { similarNamesHint } from '../../contract/core/nearest-name.ts';
 import { OPENAI_VOICES } from '../../contract/engines/named-voice.ts';
 import { frontEndOf } from '../../text/front-end.ts';
 import { type NamedVoices, voiceKey } from '../pool/named-voices.ts';
 import type { SpokenLanguages } from '../pool/spoken-languages.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
+import { parsePiperVoice } from './hub-voices.ts';
 
 export interface PiperVoice {
   /** As in CONFIG: `de_DE-thorsten-medium`, or the path of a file. */

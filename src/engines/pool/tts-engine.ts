@@ -1,7 +1,7 @@
 /** Text-to-speech engine for one voice of an embedded model in the shared pool. */
 
 import { ServiceError } from '../../contract/core/error.ts';
-import type { EmbeddedTtsSettings } from '../../contract/core/settings.ts';
+import type { TtsModelSettings } from '../../contract/core/settings.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { SynthesisRequest, TtsEngine } from '../../contract/engines/engine.ts';
 import { storedVoicesUnsupported } from '../../contract/voice-errors.ts';
@@ -9,6 +9,14 @@ import type { InferencePool } from './inference-pool.ts';
 import type { SpeechDescription, SpeechRequest, SpeechResult } from './model.ts';
 import type { FoundVoice, NamedVoices } from './named-voices.ts';
 import { type SpokenLanguages, sentenceLanguage } from './spoken-languages.ts';
+
+/** A model with voices, such as presets or speakers. */
+export interface VoicedModelSettings extends Pick<TtsModelSettings, 'compatibility'> {
+  /** Default voice. */
+  readonly voice: string;
+  /** Default speaker of a voice with several. */
+  readonly speaker?: string | undefined;
+}
 
 /**
  * @param pool is not closed by the engine.
@@ -19,7 +27,7 @@ import { type SpokenLanguages, sentenceLanguage } from './spoken-languages.ts';
 export function poolTtsEngine(
   pool: InferencePool,
   model: string,
-  { voice, speaker, compatibility }: EmbeddedTtsSettings,
+  { voice, speaker, compatibility }: VoicedModelSettings,
   languages: SpokenLanguages,
   named?: NamedVoices,
 ): TtsEngine {

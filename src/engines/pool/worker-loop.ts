@@ -4,14 +4,11 @@ import type { RuntimeOptions } from '../runtime/runtime-options.ts';
 import { setSchedIdle } from '../workers/cpu-priority.ts';
 import { toProcessError } from '../workers/process-protocol.ts';
 import { serveProcess } from '../workers/worker-main.ts';
-import type { StepModel } from './model.ts';
+import type { AnyModel } from './model-loader.ts';
 import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
 
 /** Maximum number of samples in one message. Decoding a larger one would block the serving thread. */
 const MESSAGE_SAMPLES = 24_000;
-
-/** A model whose request and result types are known to its engine only. The loop passes them through. */
-type AnyModel = StepModel<unknown, unknown, unknown>;
 
 /**
  * Loads a model. Throws an error whose message is meant for the operator.

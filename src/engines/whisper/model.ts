@@ -2,7 +2,6 @@
 
 import type { LinearArithmetic } from '../onnx/linear-layer.ts';
 import type { StepModel } from '../pool/model.ts';
-import type { WhisperSpec } from '../pool/model-spec.ts';
 import { arithmeticFor } from '../runtime/cpu-arithmetic.ts';
 import type { RuntimeOptions } from '../runtime/runtime-options.ts';
 import { sileroFile } from '../silero/shared/file.ts';
@@ -13,6 +12,7 @@ import { openImportedGraphs } from './graphs/imported-graphs.ts';
 import { openOptimumGraphs } from './graphs/optimum-graphs.ts';
 import { whisperFiles } from './import/files.ts';
 import { importWhisper } from './import/import.ts';
+import type { WhisperSpec } from './settings.ts';
 import { FRAME_MULTIPLE, type WhisperGraphs } from './shared/graphs.ts';
 import { FULL_FRAMES } from './shared/log-mel.ts';
 import type { WhisperRequest, WhisperResult } from './shared/protocol.ts';

@@ -2,11 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../../server/config.ts';
 import { type Float32Samples, SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { SpeakerPrint, VoiceWork } from '../../../src/contract/engines/voice.ts';
+import type { KokoroSpec } from '../../../src/engines/kokoro/settings.ts';
 import { inferencePool } from '../../../src/engines/pool/inference-pool.ts';
 import type { ModelVoice, SpeechRequest } from '../../../src/engines/pool/model.ts';
-import type { ModelSpec } from '../../../src/engines/pool/model-spec.ts';
 import { poolMeter } from '../../../src/engines/pool/pool-metrics.ts';
 import { encodeVoice } from '../../../src/engines/speakers/host/voice-print.ts';
+import type { SpeakersSpec } from '../../../src/engines/speakers/shared/spec.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { noMetrics, silentLog } from '../doubles/doubles.ts';
 import { joined } from '../media/sample-runs.ts';
@@ -25,7 +26,7 @@ export interface VoiceMeasurements {
 /** Opens Kokoro and the speaker encoder in one process. */
 export async function openVoiceMeasurements(): Promise<VoiceMeasurements> {
   const { modelsDir, inference } = loadConfig(process.env);
-  const pool = inferencePool<ModelSpec>({
+  const pool = inferencePool<KokoroSpec | SpeakersSpec>({
     entry: fileURLToPath(new URL('../../../src/engines/inference-worker.ts', import.meta.url)),
     models: {
       [SPEECH]: { kind: 'kokoro', modelsDir, voices: ['af_heart'] },

@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { invalidRequest, ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
-import type { EmbeddedTextSettings, InferenceSettings } from '../../../contract/core/settings.ts';
+import type { InferenceSettings } from '../../../contract/core/settings.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
 import type { TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { systemClock } from '../../../kit/clock.ts';
@@ -14,6 +14,7 @@ import { FairSemaphore } from '../../../kit/limits/fair-semaphore.ts';
 import type { AudioLoad } from '../../audio-load.ts';
 import { requireClassSlot } from '../../pool/queue-quota.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
+import type { LlamaModelSettings } from '../settings.ts';
 import { buildGrammar, buildPrompt, type LlamaPrompt } from '../shared/prompt.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
 import { minTokens, type TokenCount } from '../shared/token-bounds.ts';
@@ -44,7 +45,7 @@ const SEEDS = 2 ** 31;
 export interface LlamaWorkerOptions {
   /** Path of the GGUF file. */
   readonly model: string;
-  readonly settings: EmbeddedTextSettings;
+  readonly settings: LlamaModelSettings;
   readonly inference: InferenceSettings;
   readonly log: Logger;
   /** Records requests and crashes. */

@@ -1,25 +1,54 @@
 /** Paths of model weights. Separate from the engine, because the server must not load a runtime for them. */
 
 import { statSync } from 'node:fs';
-import { hubGguf, isHubReference, resolveHubFiles } from '../../../../models/hub-reference.ts';
-import { catalog, entriesForEngines, resolveModelFiles } from '../../../../models/model-files.ts';
+import { type HubFiles, hubFile, isHubReference, resolveHubFiles } from '../../../../models/hub-reference.ts';
+import { engineSuffixes, entriesForEngines, resolveModelFiles } from '../../../../models/model-files.ts';
+
+const PREFIX = 'llama-';
+/** A part of a model that is split into several files. */
+const SPLIT_FILE = /-\d{5}-of-\d{5}\.gguf$/;
+/** Weights above this size are large ({@link isLarge}). */
+const LARGE_BYTES = 256 * 2 ** 20;
 
 /** Name of the engine with these weights in the model catalog. */
 export function llamaKind(weights: string): string {
-  return `llama-${weights}`;
+  return `${PREFIX}${weights}`;
 }
 
 /** Names of the weights in the model catalog. */
-export const LLAMA_WEIGHTS: readonly string[] = catalog
-  .flatMap(({ engines }) => engines)
-  .flatMap((kind) => (kind.startsWith(llamaKind('')) ? [kind.slice(llamaKind('').length)] : []));
+export const LLAMA_WEIGHTS: readonly string[] = engineSuffixes(PREFIX);
+
+/**
+ * The file of `hf:owner/repository/file.gguf`; undefined if `weights` is not a reference.
+ * @throws Error for an invalid reference.
+ */
+export function hubGguf(weights: string): HubFiles | undefined {
+  if (!isHubReference(weights)) return undefined;
+  const { repository, path } = hubFile(weights) ?? {};
+  if (repository === undefined || path === undefined || !path.toLowerCase().endsWith('.gguf')) {
+    throw new Error('must be hf:owner/repository/file.gguf');
+  }
+  if (SPLIT_FILE.test(path)) {
+    throw new Error('must not be a part of a split model; use a model with one GGUF file');
+  }
+  return { repository, paths: [path] };
+}
+
+/**
+ * Whether weights are downloaded and loaded by the first request, so that they neither delay the first start nor occupy memory
+ * without being used.
+ * @param weights as in {@link llamaFile}.
+ */
+export function isLarge(weights: string): boolean {
+  return llamaBytes(weights) > LARGE_BYTES;
+}
 
 /**
  * Size of the weights in bytes.
  * @param weights as in {@link llamaFile}.
  * @returns 0 for a file that does not exist; infinity for a file of the hub, whose size is unknown.
  */
-export function llamaBytes(weights: string): number {
+function llamaBytes(weights: string): number {
   if (isHubReference(weights)) return Number.POSITIVE_INFINITY;
   if (weights.startsWith('/')) return statSync(weights, { throwIfNoEntry: false })?.size ?? 0;
   const [entry] = entriesForEngines([llamaKind(weights)]);

@@ -2,7 +2,7 @@
 
 import { invalidRequest } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
-import type { TokenVocabulary, UpstreamEmbedSettings } from '../../../contract/core/settings.ts';
+import type { TokenVocabulary } from '../../../contract/core/settings.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../contract/engines/embed.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
@@ -13,6 +13,7 @@ import { readBodyText } from '../client/response-body.ts';
 import { type CallTimeouts, type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { upstreamError } from '../client/upstream-error.ts';
 import { type Fields, fieldsOf, listOf } from '../client/wire-values.ts';
+import type { UpstreamEmbedSettings } from '../settings.ts';
 
 /** Maximum size of a response: 2048 vectors of 4096 numbers as JSON. */
 const MAX_RESPONSE_BYTES = 192 * 1024 * 1024;

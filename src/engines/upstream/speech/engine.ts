@@ -7,7 +7,6 @@ import { invalidRequest, type ServiceError, shuttingDown } from '../../../contra
 import type { Id } from '../../../contract/core/id.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import { quotedName } from '../../../contract/core/nearest-name.ts';
-import type { UpstreamTtsSettings } from '../../../contract/core/settings.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../../contract/engines/spoken-voice.ts';
@@ -17,6 +16,7 @@ import type { UpstreamMeter } from '../client/metrics.ts';
 import { mediaTypeOf } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { upstreamError, upstreamStatusError } from '../client/upstream-error.ts';
+import type { UpstreamTtsSettings } from '../settings.ts';
 import { PcmStream } from './pcm-stream.ts';
 import { RegisteredVoices, waitForUpload } from './registered-voices.ts';
 

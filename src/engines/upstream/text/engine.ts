@@ -4,7 +4,6 @@
  */
 
 import type { Logger } from '../../../contract/core/logger.ts';
-import type { UpstreamTextSettings } from '../../../contract/core/settings.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { textTokens } from '../../../kit/text/token-estimate.ts';
@@ -14,6 +13,7 @@ import { explainRejection, StreamOptionsError } from '../client/explain-rejectio
 import type { UpstreamMeter } from '../client/metrics.ts';
 import { mediaTypeOf, readBodyText } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
+import type { UpstreamTextSettings } from '../settings.ts';
 import { chatRequestBody } from './chat-request.ts';
 import { ChatResponseReader, type ExpectedUsage } from './chat-response.ts';
 import { requirePublicImages } from './image-urls.ts';

@@ -4,7 +4,6 @@
  */
 
 import type { Logger } from '../../../contract/core/logger.ts';
-import type { UpstreamSttSettings } from '../../../contract/core/settings.ts';
 import type {
   AudioChunk,
   ReadyReport,
@@ -21,6 +20,7 @@ import type { UpstreamMeter } from '../client/metrics.ts';
 import { mediaTypeOf, readBodyText } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { upstreamError } from '../client/upstream-error.ts';
+import type { UpstreamModelSettings } from '../settings.ts';
 import { Recording } from './recording.ts';
 import { readEvent, readTranscript, type UpstreamTranscript } from './response.ts';
 import { TranscriptText } from './transcript-text.ts';
@@ -29,7 +29,7 @@ import { TranscriptText } from './transcript-text.ts';
 const STREAM_REJECTION_STATUSES = [400, 422, 501];
 
 export interface UpstreamSttOptions {
-  readonly settings: UpstreamSttSettings;
+  readonly settings: UpstreamModelSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
   /**

@@ -7,7 +7,6 @@ import { open, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
-import type { UpstreamVideoSettings } from '../../../contract/core/settings.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import type {
   ClipReader,
@@ -22,6 +21,7 @@ import type { UpstreamMeter } from '../client/metrics.ts';
 import { readBodyText } from '../client/response-body.ts';
 import { type CallTimeouts, type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { upstreamError } from '../client/upstream-error.ts';
+import type { UpstreamVideoSettings } from '../settings.ts';
 import { explainVideoRejection, jobIdOf, readVideoJob } from './job-status.ts';
 
 /** Maximum size of a generated segment: 30 s at 130 Mbit/s. */

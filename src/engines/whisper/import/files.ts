@@ -2,9 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { hubRecord, hubWhisper, resolveHubFiles } from '../../../../models/hub-reference.ts';
-import { resolveModelFiles, whisperEntry } from '../../../../models/model-files.ts';
+import { hubRecord, resolveHubFiles } from '../../../../models/hub-reference.ts';
+import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { sha256File } from '../../../kit/storage/content-hash.ts';
+import { hubWhisper, whisperEntry } from '../shared/weights.ts';
 import type { WhisperSource } from './import.ts';
 import { type OptimumFiles, optimumGraphFiles, optimumShape } from './optimum-files.ts';
 

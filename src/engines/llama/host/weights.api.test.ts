@@ -1,18 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fetchProgress } from '../../../models/fetch-progress.ts';
-import { startHubServer } from '../../../test/doubles/hub-server.ts';
-import { tempDir } from '../../../test/harness/temp-dir.ts';
-import { llamaFile } from '../llama/shared/model-file.ts';
-import { isLarge, llamaWeights } from './llama-weights.ts';
-
-test('small weights are loaded at the start, large and unknown ones on demand', () => {
-  expect(isLarge('smollm2-135m-instruct')).toBe(false);
-  expect(isLarge('qwen2.5-0.5b-instruct')).toBe(true);
-  expect(isLarge('hf:owner/model/weights.gguf')).toBe(true);
-  // The start reports the missing file.
-  expect(isLarge('/srv/missing.gguf')).toBe(false);
-});
+import { fetchProgress } from '../../../../models/fetch-progress.ts';
+import { startHubServer } from '../../../../test/doubles/hub-server.ts';
+import { tempDir } from '../../../../test/harness/temp-dir.ts';
+import { llamaFile } from '../shared/model-file.ts';
+import { llamaWeights } from './weights.ts';
 
 test('weights of the model hub are downloaded to the path that the engine reads', async () => {
   const bytes = new Uint8Array(1000).fill(7);

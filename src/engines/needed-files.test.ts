@@ -1,21 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { hubPiper } from '../../models/hub-reference.ts';
 import { loadConfig } from '../config/config.ts';
-import type {
-  EmbedModelSettings,
-  SttModelSettings,
-  TextModelSettings,
-  TtsModelSettings,
-} from '../contract/core/settings.ts';
-import {
-  embeddedSpecs,
-  enginesOfPlugins,
-  entriesForModels,
-  hubFilesForModels,
-  poolModel,
-} from './embedded-models.ts';
+import type { ModelSettings } from '../contract/core/settings.ts';
+import { familyOf } from './families.ts';
+import { type ModelTables, modelTables } from './family.ts';
+import type { KokoroModelSettings } from './kokoro/settings.ts';
+import type { LlamaModelSettings } from './llama/settings.ts';
+import type { MinilmModelSettings } from './minilm/settings.ts';
+import { enginesOfPlugins, entriesForModels, hubFilesForModels } from './needed-files.ts';
+import { hubPiper } from './piper/hub-voices.ts';
+import type { PiperModelSettings } from './piper/settings.ts';
+import { pooledModels } from './pool-models.ts';
+import type { UpstreamTtsSettings } from './upstream/settings.ts';
+import type { WhisperModelSettings } from './whisper/settings.ts';
 
-const remote: TtsModelSettings = {
+const remote: UpstreamTtsSettings = {
   kind: 'upstream',
   baseUrl: 'http://127.0.0.1:9/v1',
   apiKey: undefined,
@@ -25,22 +23,37 @@ const remote: TtsModelSettings = {
   rateHz: 16_000,
 };
 
-function models(
-  tts: Record<string, TtsModelSettings>,
-  stt: Record<string, SttModelSettings>,
-  text: Record<string, TextModelSettings> = {},
-  embed: Record<string, EmbedModelSettings> = {},
-): Parameters<typeof entriesForModels>[0] {
-  return {
-    tts: new Map(Object.entries(tts)),
-    stt: new Map(Object.entries(stt)),
-    text: new Map(Object.entries(text)),
-    embed: new Map(Object.entries(embed)),
-  };
+type Models = Record<
+  string,
+  | KokoroModelSettings
+  | PiperModelSettings
+  | WhisperModelSettings
+  | LlamaModelSettings
+  | MinilmModelSettings
+  | UpstreamTtsSettings
+>;
+const asTable = (models: Models) => new Map<string, ModelSettings>(Object.entries(models));
+
+function models(tts: Models, stt: Models = {}, text: Models = {}, embed: Models = {}): ModelTables {
+  return modelTables({
+    ttsModels: asTable(tts),
+    sttModels: asTable(stt),
+    textModels: asTable(text),
+    embedModels: asTable(embed),
+  });
 }
 
-describe('embeddedSpecs', () => {
-  it('has every voice of CONFIG, and weights of several model ids once', () => {
+/** What the inference processes load, by name. */
+function specsOf(tables: ModelTables): Readonly<Record<string, unknown>> {
+  const needed = pooledModels(new Set(['tts', 'stt', 'embed'] as const), tables, '/models');
+  return Object.fromEntries(needed.map(({ name, spec }) => [name, spec()]));
+}
+
+const poolName = (task: 'speech' | 'transcription', settings: Models[string]) =>
+  familyOf(task, settings).pool?.name(settings);
+
+describe('the inference processes', () => {
+  it('have every voice of CONFIG, and weights of several model ids once', () => {
     const configured = models(
       {
         a: { kind: 'kokoro', voice: 'af_heart' },
@@ -55,13 +68,13 @@ describe('embeddedSpecs', () => {
         remote,
       },
     );
-    expect(embeddedSpecs(configured, '/models')).toEqual({
+    expect(specsOf(configured)).toEqual({
       kokoro: { kind: 'kokoro', modelsDir: '/models', voices: ['af_heart', 'am_adam'] },
       'whisper-base': { kind: 'whisper', modelsDir: '/models', weights: 'base' },
       'whisper-/srv/small': { kind: 'whisper', modelsDir: '/models', weights: '/srv/small' },
     });
-    expect(poolModel({ kind: 'whisper', weights: 'tiny.en' })).toBe('whisper-tiny.en');
-    expect(embeddedSpecs(models({ remote }, { remote }), '/models')).toEqual({});
+    expect(poolName('transcription', { kind: 'whisper', weights: 'tiny.en' })).toBe('whisper-tiny.en');
+    expect(specsOf(models({ remote }, { remote }))).toEqual({});
   });
 });
 
@@ -70,9 +83,9 @@ describe('Piper voices outside the catalog', () => {
   const own = { kind: 'piper', voice: '/missing/own.onnx' } as const;
 
   it('are models of their own in the pool, one for all speakers', () => {
-    expect(poolModel({ kind: 'piper', voice: 'en_US-joe-medium' })).toBe('piper');
-    expect(poolModel(german)).toBe('piper-de_DE-thorsten-medium');
-    expect(poolModel({ ...german, speaker: 'anna' })).toBe(poolModel(german));
+    expect(poolName('speech', { kind: 'piper', voice: 'en_US-joe-medium' })).toBe('piper');
+    expect(poolName('speech', german)).toBe('piper-de_DE-thorsten-medium');
+    expect(poolName('speech', { ...german, speaker: 'anna' })).toBe(poolName('speech', german));
   });
 
   it('need eSpeak NG and the files of the hub', () => {
@@ -98,19 +111,23 @@ describe('Piper voices outside the catalog', () => {
   );
 
   it('must be on disk when they are loaded', () => {
-    expect(() => embeddedSpecs(models({ own }, {}), '/models')).toThrow('/missing/own.onnx');
-    expect(() => embeddedSpecs(models({ german }, {}), '/models')).toThrow(
-      'Run `bun run models fetch de_DE-thorsten-medium`.',
-    );
+    expect(() => specsOf(models({ own }))).toThrow('/missing/own.onnx');
+    expect(() => specsOf(models({ german }))).toThrow('Run `bun run models fetch de_DE-thorsten-medium`.');
   });
 });
 
 it("OpenAI's names need no further models", () => {
-  const { ttsModels: tts, sttModels: stt } = loadConfig({});
-  const embed = new Map<string, EmbedModelSettings>();
-  const own = { tts: new Map([...tts].slice(0, 1)), stt: new Map([...stt].slice(0, 1)), embed };
-  expect([own.tts.has('svc-tts'), own.stt.has('svc-stt'), tts.has('tts-1')]).toEqual([true, true, true]);
-  expect(embeddedSpecs({ tts, stt, embed }, '/models')).toEqual(embeddedSpecs(own, '/models'));
+  const { ttsModels, sttModels } = loadConfig({});
+  const own = {
+    ttsModels: new Map([...ttsModels].slice(0, 1)),
+    sttModels: new Map([...sttModels].slice(0, 1)),
+  };
+  expect([own.ttsModels.has('svc-tts'), own.sttModels.has('svc-stt'), ttsModels.has('tts-1')]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(specsOf(modelTables({ ttsModels, sttModels }))).toEqual(specsOf(modelTables(own)));
 });
 
 it.each([
@@ -121,7 +138,7 @@ it.each([
   ['', /unknown weights/],
 ])('rejects unknown weights: %j', (weights, message) => {
   const configured = models({}, { d: { kind: 'whisper', weights } });
-  expect(() => embeddedSpecs(configured, '/models')).toThrow(message);
+  expect(() => specsOf(configured)).toThrow(message);
   expect(() => entriesForModels(configured)).toThrow(message);
 });
 
@@ -140,7 +157,7 @@ describe('entriesForModels', () => {
   });
 
   it('returns the entries of language models, and none for a file outside the catalog', () => {
-    const own: TextModelSettings = {
+    const own: LlamaModelSettings = {
       kind: 'llama',
       weights: '/srv/own.gguf',
       slots: 1,

@@ -1,0 +1,8 @@
+import { defineLoader } from '../pool/model-loader.ts';
+import type { MinilmSpec } from './settings.ts';
+import { loadMinilm } from './worker/model.ts';
+
+export const minilmLoader = defineLoader<MinilmSpec>({
+  kind: 'minilm',
+  load: ({ model, vocabulary }, runtime) => loadMinilm({ model, vocabulary, runtime }),
+});

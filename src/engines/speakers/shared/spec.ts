@@ -1,0 +1,6 @@
+import type { PoolSpec } from '../../pool/model-loader.ts';
+
+export interface SpeakersSpec extends PoolSpec {
+  readonly kind: 'resemblyzer';
+  readonly modelsDir: string;
+}
