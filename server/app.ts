@@ -6,6 +6,7 @@ import type { UsageReader } from '../src/contract/accounts/usage.ts';
 import type { Clock } from '../src/contract/core/clock.ts';
 import type { Logger } from '../src/contract/core/logger.ts';
 import type { Tracer } from '../src/contract/core/tracer.ts';
+import type { Route } from '../src/contract/route.ts';
 import type { StorageHealth } from '../src/contract/stores/storage-health.ts';
 import { mount } from '../src/http/mount.ts';
 import { openapiRoutes } from '../src/http/openapi/openapi.ts';
@@ -73,8 +74,7 @@ export interface AppDeps {
 
 /** Builds the HTTP application: routes of the core and of the running plugins. Does not listen. */
 export function buildApp(deps: AppDeps): AnyElysia {
-  const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, phase, registry } = deps;
-  const budget = bodyBudget(deps.bodyLimits);
+  const { registry } = deps;
   let table: RouteTable | undefined;
   // Created on first use, after all routes are mounted.
   const routes = () => {
@@ -91,20 +91,21 @@ export function buildApp(deps: AppDeps): AnyElysia {
     .use(requestSpans(deps.tracer))
     .use(
       requestHooks({
-        clock,
-        log,
-        metrics,
-        authenticate,
-        origins,
-        requestLimits,
-        requestBytes,
-        bodyBudget: budget,
-        phase,
+        ...deps,
+        bodyBudget: bodyBudget(deps.bodyLimits),
         routes,
         unavailableError: (path) => registry.unavailableError(path),
       }),
     );
-  const core = [
+  mount(app, coreRoutes(deps)).use(openapiRoutes(deps.version, registry.tags));
+  for (const plugin of registry.routes) app.use(plugin);
+  return app;
+}
+
+/** The routes of the core, in the order of the OpenAPI document. */
+function coreRoutes(deps: AppDeps): readonly Route[] {
+  const { clock, metrics, phase, registry } = deps;
+  return [
     ...healthRoutes(() => ({
       phase: phase(),
       plugins: registry.readiness(),
@@ -127,7 +128,4 @@ export function buildApp(deps: AppDeps): AnyElysia {
     ...(deps.showMetrics ? metricsRoutes(metrics, clock) : []),
     ...(deps.securityContact === undefined ? [] : securityTxtRoutes(deps.securityContact, clock)),
   ];
-  mount(app, core).use(openapiRoutes(deps.version, registry.tags));
-  for (const plugin of registry.routes) app.use(plugin);
-  return app;
 }
