@@ -30,5 +30,14 @@ export interface Route<Services = unknown> {
   /** The operation of the OpenAPI document; undefined for a path that the document does not list. */
   readonly operation: Readonly<Record<string, unknown>> | undefined;
   /** Handles a request. Rejects with a `ServiceError` for errors that the caller may read. */
-  handle(exchange: Exchange, services: Services): Promise<unknown>;
+  readonly handle: (exchange: Exchange, services: Services) => Promise<unknown>;
 }
+
+/** What the handlers of all these routes work with. @typeParam Routes a route, or a union of routes. */
+export type ServicesOf<Routes extends Route<never>> = (
+  Routes extends Route<infer Services>
+    ? (services: Services) => void
+    : never
+) extends (services: infer All) => void
+  ? All
+  : never;

@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { Caller } from '../contract/accounts/caller.ts';
 import { invalidRequest } from '../contract/core/error.ts';
-import type { Exchange, Route, RouteMethod } from '../contract/route.ts';
+import type { Exchange, Route, RouteMethod, ServicesOf } from '../contract/route.ts';
 import { firstIssue } from '../kit/validation/value-errors.ts';
 import { type BodyDocs, operationOf, type Parameter, type Responses, schemaOf } from './openapi/operation.ts';
 import { idempotencyKeyOf } from './request/idempotency-key.ts';
@@ -85,7 +85,7 @@ export type RouteSpec<Path extends string, Query, Body, Services> = (Documented 
    * Returns an object, which is sent as JSON, a text or a `Response`.
    * @param services what the plugin passes to its routes.
    */
-  handle(call: RouteCall<Path, Query, Body>, services: Services): unknown;
+  readonly handle: (call: RouteCall<Path, Query, Body>, services: Services) => unknown;
 };
 
 /**
@@ -126,8 +126,12 @@ export function route<const Path extends string, Query, Body, Services>(
 }
 
 /** Connects the routes of a plugin with what their handlers work with. */
-export function bind<Services>(routes: readonly Route<NoInfer<Services>>[], services: Services): Route[] {
-  return routes.map((each) => ({ ...each, handle: (exchange) => each.handle(exchange, services) }));
+export function bind<Routes extends Route<never>>(
+  routes: readonly Routes[],
+  services: ServicesOf<Routes>,
+): Route[] {
+  // Each route takes a part of the services of all.
+  return routes.map((each) => ({ ...each, handle: (exchange) => each.handle(exchange, services as never) }));
 }
 
 /**

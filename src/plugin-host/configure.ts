@@ -10,7 +10,7 @@ type AnyParts = Omit<PluginParts<never, unknown>, 'provides'> & { readonly provi
 /** A plugin with any dependencies and settings. */
 interface AnyDefinition
   extends Omit<
-    PluginDefinition<keyof Slots, keyof Slots, readonly AnySection[], unknown>,
+    PluginDefinition<keyof Slots, keyof Slots, readonly AnySection[], Route<never>>,
     'setup' | 'routes'
   > {
   readonly routes?: readonly Route<never>[] | ((settings: never) => readonly Route<never>[]);

@@ -5,7 +5,7 @@ import type { AnySection, TablesOf } from '../config/section.ts';
 import type { JobHandler, JobQueue } from '../contract/core/jobs.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { ModelLimits, Slots } from '../contract/plugin.ts';
-import type { Route } from '../contract/route.ts';
+import type { Route, ServicesOf } from '../contract/route.ts';
 import type { RouteTag } from '../http/openapi/openapi.ts';
 
 /** Settings of the core that every plugin can read. */
@@ -65,7 +65,7 @@ export interface PluginParts<Offers extends keyof Slots, RouteServices> {
   /** The services of `offers`. */
   readonly provides?: Pick<Slots, Offers>;
   /** What the handlers of its routes work with. */
-  readonly services?: RouteServices;
+  readonly services?: NoInfer<RouteServices>;
   /** A named Elysia instance: Elysia ignores a second mount of the same name. */
   readonly routes?: AnyElysia;
   /** Parameter ranges by model id, if they differ between models. Listed by `GET /v1/models`. */
@@ -78,16 +78,16 @@ export interface PluginParts<Offers extends keyof Slots, RouteServices> {
 }
 
 /** Routes, which may depend on settings. */
-export type RoutesOf<Sections extends readonly AnySection[], RouteServices> =
-  | readonly Route<RouteServices>[]
-  | ((settings: SettingsOf<Sections>) => readonly Route<RouteServices>[]);
+export type RoutesOf<Sections extends readonly AnySection[], Routes extends Route<never>> =
+  | readonly Routes[]
+  | ((settings: SettingsOf<Sections>) => readonly Routes[]);
 
 /** A feature of the service. */
 export interface PluginDefinition<
   Needs extends keyof Slots,
   Offers extends keyof Slots,
   Sections extends readonly AnySection[],
-  RouteServices,
+  Routes extends Route<never>,
 > {
   /** Folder name, value of the log field `plugin`, and name in PLUGINS. */
   readonly name: string;
@@ -96,7 +96,7 @@ export interface PluginDefinition<
   /** Services that it provides to other plugins. */
   readonly offers?: readonly Offers[];
   /** Its routes. Their paths are known while the plugin is disabled. */
-  readonly routes?: RoutesOf<Sections, NoInfer<RouteServices>>;
+  readonly routes?: RoutesOf<Sections, Routes>;
   readonly paths?: readonly string[];
   readonly settings?: Sections;
   /** Groups of its routes in the OpenAPI document, if no other plugin has them. */
@@ -104,7 +104,7 @@ export interface PluginDefinition<
   /** Can run several times in one process: a plugin can be disabled and enabled. */
   setup(
     context: SetupContext<Needs, Sections>,
-  ): PluginParts<Offers, RouteServices> | Promise<PluginParts<Offers, RouteServices>>;
+  ): PluginParts<Offers, ServicesOf<Routes>> | Promise<PluginParts<Offers, ServicesOf<Routes>>>;
 }
 
 /** Checks the types of a plugin: `setup` receives exactly the services of `needs` and the values of `settings`. */
@@ -112,9 +112,9 @@ export function definePlugin<
   const Needs extends keyof Slots,
   const Offers extends keyof Slots = never,
   const Sections extends readonly AnySection[] = readonly [],
-  RouteServices = unknown,
+  Routes extends Route<never> = Route,
 >(
-  definition: PluginDefinition<Needs, Offers, Sections, RouteServices>,
-): PluginDefinition<Needs, Offers, Sections, RouteServices> {
+  definition: PluginDefinition<Needs, Offers, Sections, Routes>,
+): PluginDefinition<Needs, Offers, Sections, Routes> {
   return definition;
 }
