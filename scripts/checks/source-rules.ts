@@ -1,4 +1,5 @@
 import { Glob } from 'bun';
+import { FAMILIES } from '../../src/engines/families.ts';
 
 /** A rule that a text search can check. */
 interface SourceRule {
@@ -31,9 +32,38 @@ const ALL_SOURCES = '{src,server,plugins,models,packages,scripts,tools,web,test,
 /** A spread of an object literal, which has no effect but keeps several properties on one line. */
 const SPREAD_LITERAL = /\.\.\.\{(?!\s*\})/;
 
+/** Kinds of models that are also words for something else. */
+const COMMON_WORDS: ReadonlySet<string> = new Set(['conversation', 'upstream']);
+const FAMILY_NAME = new RegExp(
+  `'(${[...new Set(FAMILIES.map(({ kind }) => kind))].filter((kind) => !COMMON_WORDS.has(kind)).join('|')})'`,
+);
+/** Where a family of engines may be named besides its folder: default model ids, and an example of the API. */
+const NAMING_FILES: ReadonlySet<string> = new Set([
+  'src/config/default-models.ts',
+  'src/config/openai-names.ts',
+  'src/http/routes/models.ts',
+]);
+
 /** Violations in the sources, one line each. */
 export async function sourceErrors(root: string): Promise<string[]> {
-  return [...(await productErrors(root)), ...(await spreadErrors(root))];
+  return [...(await productErrors(root)), ...(await familyErrors(root)), ...(await spreadErrors(root))];
+}
+
+/** Sources of the core that name a family of engines outside its folder. */
+async function familyErrors(root: string): Promise<string[]> {
+  const errors: string[] = [];
+  for await (const path of new Glob('src/**/*.ts').scan(root)) {
+    if (path.endsWith('.test.ts') || NAMING_FILES.has(path)) continue;
+    const lines = (await Bun.file(`${root}/${path}`).text()).split('\n');
+    for (const [index, line] of lines.entries()) {
+      const kind = FAMILY_NAME.exec(line)?.[1];
+      if (kind === undefined || path.startsWith(`src/engines/${kind}/`)) continue;
+      errors.push(
+        `${path}:${index + 1}: only src/engines/${kind} names '${kind}'; add a property to EngineFamily`,
+      );
+    }
+  }
+  return errors;
 }
 
 async function spreadErrors(root: string): Promise<string[]> {
