@@ -92,7 +92,8 @@ const importers = [
   [
     'framework',
     'node_modules/elysia/',
-    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/plugin-host/(registry|define-plugin)\\.ts|server/|plugins/.+/([a-z-]*(routes|schema)|index)\\.ts)',
+    // Features describe their paths with route(); only these files know the framework.
+    '^(src/http/(mount|server/request-(hooks|spans)|routes/metrics|response/error-body)|server/(app|process))\\.ts$',
   ],
 ];
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../src/contract/core/error.ts';
 import type { ModelReadiness, PluginReadiness } from '../src/http/routes/readiness.ts';
 import { callerOf } from '../src/http/security/caller.ts';
-import { isPublic } from '../src/http/server/auth.ts';
+import { isPublic } from '../test/harness/public-paths.ts';
 import { KEY_A, KEY_B, type TestApp, type TestAppOptions, testApp } from '../test/harness/test-app.ts';
 
 const opened: TestApp[] = [];

@@ -9,7 +9,6 @@ import type { Tracer } from '../src/contract/core/tracer.ts';
 import type { Route } from '../src/contract/route.ts';
 import type { StorageHealth } from '../src/contract/stores/storage-health.ts';
 import { mount } from '../src/http/mount.ts';
-import { openapiRoutes } from '../src/http/openapi/openapi.ts';
 import { bodyBudget } from '../src/http/request/body-budget.ts';
 import { consoleRoutes } from '../src/http/routes/console.ts';
 import { docsRoutes } from '../src/http/routes/docs.ts';
@@ -17,16 +16,17 @@ import { healthRoutes } from '../src/http/routes/health.ts';
 import { keyRoutes } from '../src/http/routes/keys.ts';
 import { metricsRoutes } from '../src/http/routes/metrics.ts';
 import { type ListedModel, modelRoutes } from '../src/http/routes/models.ts';
+import { openapiRoutes } from '../src/http/routes/openapi.ts';
 import { organizationRoutes } from '../src/http/routes/organization.ts';
 import { type PluginSwitches, pluginRoutes } from '../src/http/routes/plugins.ts';
 import { storageReports } from '../src/http/routes/readiness.ts';
 import { securityTxtRoutes } from '../src/http/routes/security-txt.ts';
 import type { ServingPhase } from '../src/http/routes/serving-phase.ts';
+import type { Authenticator } from '../src/http/security/auth.ts';
 import type { OriginRules } from '../src/http/security/cors.ts';
-import type { Authenticator } from '../src/http/server/auth.ts';
 import { requestHooks } from '../src/http/server/request-hooks.ts';
 import { requestSpans } from '../src/http/server/request-spans.ts';
-import { type RouteTable, routeTable } from '../src/http/server/route-table.ts';
+import { routeTable } from '../src/http/server/route-table.ts';
 import type { ByteLimits } from '../src/kit/limits/byte-budget.ts';
 import type { MetricsRegistry } from '../src/metrics/registry.ts';
 import type { Registry } from '../src/plugin-host/registry.ts';
@@ -75,16 +75,10 @@ export interface AppDeps {
 /** Builds the HTTP application: routes of the core and of the running plugins. Does not listen. */
 export function buildApp(deps: AppDeps): AnyElysia {
   const { registry } = deps;
-  let table: RouteTable | undefined;
-  // Created on first use, after all routes are mounted.
-  const routes = () => {
-    table ??= routeTable(app.routes);
-    return table;
-  };
+  const described = [...coreRoutes(deps), ...registry.routes];
+  const routes = [...described, ...openapiRoutes(deps.version, registry.tags, described)];
   const app = new Elysia({
     name: 'app',
-    // Schemas reject unknown fields; the framework's default would drop them silently.
-    normalize: false,
     // The framework's faster path lookup assumes a host name of at least four letters.
     handler: { standardHostname: false },
   })
@@ -93,13 +87,11 @@ export function buildApp(deps: AppDeps): AnyElysia {
       requestHooks({
         ...deps,
         bodyBudget: bodyBudget(deps.bodyLimits),
-        routes,
+        routes: routeTable(routes),
         unavailableError: (path) => registry.unavailableError(path),
       }),
     );
-  mount(app, coreRoutes(deps)).use(openapiRoutes(deps.version, registry.tags));
-  for (const plugin of registry.routes) app.use(plugin);
-  return app;
+  return mount(app, routes);
 }
 
 /** The routes of the core, in the order of the OpenAPI document. */

@@ -1,6 +1,5 @@
 /** Plugin API: the interface between the core and its features. */
 
-import type { AnyElysia } from 'elysia';
 import type { Calls, JobCalls, LineCalls } from './accounts/calls.ts';
 import type { Clock } from './core/clock.ts';
 import type { JobQueue } from './core/jobs.ts';
@@ -75,7 +74,6 @@ export interface PluginInstance<Offers extends keyof Slots = never, Services = u
   readonly provides: Pick<Slots, Offers>;
   /** What the handlers of its routes work with. */
   readonly services?: Services;
-  readonly routes?: AnyElysia;
   /** Parameter ranges by model id, if they differ between models. Listed by `GET /v1/models`. */
   readonly limits?: ReadonlyMap<string, ModelLimits>;
   /**

@@ -11,7 +11,6 @@ export function mount<App extends AnyElysia>(app: App, routes: readonly Route[])
       async ({ request, params, body, set }) => {
         return await route.handle({ request, params, body, set }, undefined);
       },
-      { detail: route.operation ?? { hide: true } },
     );
   }
   return app;

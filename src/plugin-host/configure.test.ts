@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia';
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { integer, section } from '../config/section.ts';
@@ -30,15 +29,14 @@ test('a plugin receives its own settings and the shared ones, and no other', asy
   const tea = definePlugin({
     name: 'tea',
     needs: ['clock'],
-    paths: [],
     settings,
     setup(context) {
       seen = context.settings;
-      return { routes: new Elysia({ name: 'tea' }) };
+      return {};
     },
   });
   const plugin = configured(tea, config);
-  expect(plugin).toMatchObject({ name: 'tea', needs: ['clock'], offers: [], paths: [], tags: [] });
+  expect(plugin).toMatchObject({ name: 'tea', needs: ['clock'], offers: [], routes: [], tags: [] });
   const instance = await plugin.setup(services);
   expect(seen).toEqual({
     dataDir: '/data',
@@ -55,14 +53,12 @@ test('what a plugin registers is drained and closed with it', async () => {
     name: 'tea',
     needs: [],
     offers: ['clock'],
-    paths: [],
     setup({ lifecycle }) {
       lifecycle.drains({
         drain: async () => void events.push('drain'),
         close: async () => void events.push('close'),
       });
       return {
-        routes: new Elysia({ name: 'tea' }),
         provides: { clock: services.clock },
         ready: () => ({ ready: false, detail: 'no water' }),
       };
@@ -81,7 +77,6 @@ test('a failed setup closes what it has opened', async () => {
   const tea = definePlugin({
     name: 'tea',
     needs: [],
-    paths: [],
     setup({ lifecycle }) {
       lifecycle.closes({ close: async () => void events.push('close') });
       throw new Error('no water');

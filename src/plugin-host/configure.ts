@@ -27,7 +27,7 @@ interface AnyDefinition
  * @param config values of the settings of all plugins, by table.
  */
 export function configured(
-  { name, needs, offers = [], routes = [], paths, tags = [], settings = [], setup }: AnyDefinition,
+  { name, needs, offers = [], routes = [], tags = [], settings = [], setup }: AnyDefinition,
   config: SharedSettings,
 ): AnyPlugin {
   // The configuration was read with the sections of the plugin, so its tables have their types.
@@ -39,7 +39,6 @@ export function configured(
     offers,
     // Called with what `setup` returns for them.
     routes: list as readonly Route[],
-    ...(paths && { paths }),
     tags,
     async setup(services) {
       const lifecycle = new PluginLifecycle();
@@ -47,7 +46,6 @@ export function configured(
         const parts = await setup({ services, settings: own, lifecycle });
         return {
           services: parts.services,
-          ...(parts.routes && { routes: parts.routes }),
           provides: parts.provides ?? {},
           ready: parts.ready ?? (() => ({ ready: true })),
           ...(parts.limits && { limits: parts.limits }),

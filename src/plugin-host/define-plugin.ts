@@ -1,12 +1,11 @@
 /** The form in which a plugin is written: its dependencies, settings, documents and setup, in one object. */
 
-import type { AnyElysia } from 'elysia';
 import type { AnySection, TablesOf } from '../config/section.ts';
 import type { JobHandler, JobQueue } from '../contract/core/jobs.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { ModelLimits, Slots } from '../contract/plugin.ts';
 import type { Route, ServicesOf } from '../contract/route.ts';
-import type { RouteTag } from '../http/openapi/openapi.ts';
+import type { RouteTag } from '../http/openapi/document.ts';
 
 /** Settings of the core that every plugin can read. */
 export interface SharedSettings {
@@ -66,8 +65,6 @@ export interface PluginParts<Offers extends keyof Slots, RouteServices> {
   readonly provides?: Pick<Slots, Offers>;
   /** What the handlers of its routes work with. */
   readonly services?: NoInfer<RouteServices>;
-  /** A named Elysia instance: Elysia ignores a second mount of the same name. */
-  readonly routes?: AnyElysia;
   /** Parameter ranges by model id, if they differ between models. Listed by `GET /v1/models`. */
   readonly limits?: ReadonlyMap<string, ModelLimits>;
   /**
@@ -97,7 +94,6 @@ export interface PluginDefinition<
   readonly offers?: readonly Offers[];
   /** Its routes. Their paths are known while the plugin is disabled. */
   readonly routes?: RoutesOf<Sections, Routes>;
-  readonly paths?: readonly string[];
   readonly settings?: Sections;
   /** Groups of its routes in the OpenAPI document, if no other plugin has them. */
   readonly tags?: readonly RouteTag[];

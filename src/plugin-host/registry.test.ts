@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { seriesValue } from '../../test/harness/metric-values.ts';
@@ -10,10 +9,11 @@ import { PATIENCE } from '../../tools/harness/patience.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { PluginInstance, Slots } from '../contract/plugin.ts';
 import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
+import { route } from '../http/route.ts';
 import { LazyServices, type ServiceFactories } from '../kit/lifecycle/lazy-services.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { createMetrics } from '../metrics/registry.ts';
-import { type AnyPlugin, type Registry, type RegistryOptions, startPlugins } from './registry.ts';
+import { type AnyPlugin, pathsOf, type Registry, type RegistryOptions, startPlugins } from './registry.ts';
 
 type SlotName = keyof Slots;
 
@@ -32,20 +32,18 @@ interface Behaviour {
 /** A plugin that records its lifecycle in `events`. */
 function plugin(name: string, behaviour: Behaviour = {}, events: string[] = []): AnyPlugin {
   const { needs = [], offers = [], paths = [] } = behaviour;
-  const routes = new Elysia({ name });
-  for (const path of paths) routes.get(path, () => name);
+  const routes = paths.map((path) => route({ method: 'GET', path, isHidden: true, handle: () => name }));
   const offered = Object.fromEntries(offers.map((slot) => [slot, {}])) as Partial<Slots>;
   return {
     name,
     needs,
     offers,
-    paths,
+    routes,
     async setup(slots) {
       events.push(`setup ${name}`);
       await behaviour.setup?.(slots);
       return {
         provides: behaviour.provides ?? offered,
-        routes,
         limits: behaviour.limits ?? new Map(),
         ready: behaviour.ready ?? (() => ({ ready: true })),
         async drain(until) {
@@ -256,16 +254,14 @@ describe('close', () => {
   });
 });
 
-describe('paths', () => {
-  test.each([
-    [['/v1/a', '/v1/b'], "Plugin 'it' declares a path without a route: /v1/b"],
-    [[], "Plugin 'it' has a route that is missing in its paths: /v1/a"],
-  ])('%j do not match the routes', async (paths, message) => {
-    const events: string[] = [];
-    const it = { ...plugin('it', { paths: ['/v1/a'] }, events), paths };
-    await expect(start([it])).rejects.toThrow(message);
-    expect(events).toEqual(['setup it', 'close it']);
-  });
+test('a plugin has each of its paths once, also with several methods', () => {
+  const routes = (['GET', 'DELETE'] as const).map((method) =>
+    route({ method, path: '/v1/a', isHidden: true, handle: () => '' }),
+  );
+  expect(pathsOf({ routes: [...routes, ...plugin('it', { paths: ['/v1/b'] }).routes] })).toEqual([
+    '/v1/a',
+    '/v1/b',
+  ]);
 });
 
 describe('metrics', () => {
@@ -597,7 +593,7 @@ test('random switches and failures: dependencies start before and stop after, an
           name,
           needs,
           offers,
-          paths: [],
+          routes: [],
           async setup(slots) {
             finds('at its start');
             for (const need of needs) check(slots[need] !== undefined, `${name} is not given ${need}`);

@@ -1,4 +1,3 @@
-import { type AnyElysia, Elysia } from 'elysia';
 import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics, UpDownCounter } from '../contract/core/metrics.ts';
@@ -7,8 +6,7 @@ import type { ModelTable } from '../contract/model-table.ts';
 import type { PluginInstance, ServiceProvider, Slots } from '../contract/plugin.ts';
 import type { Route } from '../contract/route.ts';
 import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
-import { mount } from '../http/mount.ts';
-import type { RouteTag } from '../http/openapi/openapi.ts';
+import type { RouteTag } from '../http/openapi/document.ts';
 import { bind } from '../http/route.ts';
 import type { ListedModel } from '../http/routes/models.ts';
 import type { ModelReadiness, PluginReadiness } from '../http/routes/readiness.ts';
@@ -36,8 +34,8 @@ type SlotName = keyof Slots;
 
 /** A feature plugin with any dependencies. */
 export interface AnyPlugin extends PluginNode {
-  readonly routes?: readonly Route[];
-  readonly paths?: readonly string[];
+  /** Its routes; their handlers get the services of its instance. */
+  readonly routes: readonly Route[];
   /** Groups of its routes in the OpenAPI document. */
   readonly tags?: readonly RouteTag[];
   setup(slots: Slots): Promise<AnyInstance>;
@@ -54,7 +52,7 @@ export interface PluginReport {
 /** The plugins of a process, including disabled ones. */
 export interface Registry {
   /** Routes of the running plugins. */
-  readonly routes: readonly AnyElysia[];
+  readonly routes: readonly Route[];
   /** Groups of routes of the plugins, in start order. */
   readonly tags: readonly RouteTag[];
   /** Models that running plugins use, by id. */
@@ -132,7 +130,7 @@ const MODEL_SLOTS = [
 /** A plugin and its runtime state. */
 interface Entry {
   readonly plugin: AnyPlugin;
-  readonly routes: RouteTable;
+  readonly routes: RouteTable<Route>;
   state: PluginState;
   instance: AnyInstance | undefined;
   /** Metrics of the instance. */
@@ -198,11 +196,8 @@ class Plugins implements Registry {
     this.#hasStarted = true;
   }
 
-  get routes(): readonly AnyElysia[] {
-    return this.#on().flatMap(
-      ({ plugin: { name, routes = [] }, instance }) =>
-        instance.routes ?? mount(new Elysia({ name }), bind(routes, instance.services)),
-    );
+  get routes(): readonly Route[] {
+    return this.#on().flatMap(({ plugin, instance }) => bind(plugin.routes, instance.services));
   }
 
   get tags(): readonly RouteTag[] {
@@ -245,7 +240,7 @@ class Plugins implements Registry {
 
   unavailableError(path: string): ServiceError | undefined {
     for (const { plugin, state, routes } of this.#entries.values()) {
-      if (state !== 'on' && routes.methodsOf(path).length > 0) return notRunningError(plugin.name, state);
+      if (state !== 'on' && routes.at(path).length > 0) return notRunningError(plugin.name, state);
     }
     return undefined;
   }
@@ -400,7 +395,6 @@ class Plugins implements Registry {
     entry.instance = instance;
     entry.closing = undefined;
     requireOffers(plugin, instance);
-    requirePaths(plugin, instance);
     // The process has started to shut down and closes what is open.
     if (this.#isEnding) throw new Error('the process is shutting down');
   }
@@ -483,14 +477,14 @@ class Plugins implements Registry {
 }
 
 function entryOf(plugin: AnyPlugin): Entry {
-  const routes = routeTable(pathsOf(plugin).map((path) => ({ method: 'any', path })));
+  const routes = routeTable(plugin.routes);
   const nothing = { instance: undefined, metrics: undefined, closing: undefined };
   return { plugin, routes, state: 'off', revision: 0, ...nothing };
 }
 
 /** The paths of a plugin, without duplicates. */
-export function pathsOf({ routes = [], paths = [] }: Pick<AnyPlugin, 'routes' | 'paths'>): readonly string[] {
-  return [...new Set([...paths, ...routes.map(({ path }) => path)])];
+export function pathsOf({ routes }: Pick<AnyPlugin, 'routes'>): readonly string[] {
+  return [...new Set(routes.map(({ path }) => path))];
 }
 
 function isOn(entry: Entry): entry is Entry & { instance: AnyInstance } {
@@ -505,18 +499,6 @@ function requireOffers({ name, offers }: AnyPlugin, { provides }: AnyInstance): 
   const missing = offers.find((offer) => provides[offer] === undefined);
   if (missing === undefined) return;
   throw new RegistryError(`Plugin '${name}' offers '${missing}' but does not provide it.`);
-}
-
-/** The declared paths, which are shown while the plugin is disabled, must match the mounted routes. */
-function requirePaths({ name, paths }: AnyPlugin, { routes }: AnyInstance): void {
-  if (paths === undefined) return;
-  const mounted = new Set<string>((routes?.routes ?? []).map(({ path }) => path));
-  const [other] = mounted.symmetricDifference(new Set(paths));
-  if (other === undefined) return;
-  const problem = mounted.has(other)
-    ? 'has a route that is missing in its paths'
-    : 'declares a path without a route';
-  throw new RegistryError(`Plugin '${name}' ${problem}: ${other}`);
 }
 
 function notRunningError(name: string, state: PluginState): ServiceError {

@@ -20,7 +20,7 @@ function plugin(name: string, node: Partial<AnyPlugin> = {}): AnyPlugin {
     name,
     needs,
     offers,
-    paths: [],
+    routes: [],
     setup: async () => ({
       provides: Object.fromEntries(offers.map((offer) => [offer, {}])),
       ready: () => ({ ready: true, detail: 'fine' }),

@@ -11,7 +11,7 @@ await runProcess({
       name: 'waiting',
       needs: ['tts'],
       offers: [],
-      paths: [],
+      routes: [],
       setup: () => Promise.reject(new Error('set up without engines')),
     },
   ],

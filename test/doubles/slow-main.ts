@@ -1,6 +1,7 @@
-import { Elysia } from 'elysia';
 import { runProcess } from '../../server/process.ts';
-import { callerOf } from '../../src/http/security/caller.ts';
+import type { Caller } from '../../src/contract/accounts/caller.ts';
+import type { Route } from '../../src/contract/route.ts';
+import { route } from '../../src/http/route.ts';
 import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
 
 /**
@@ -10,26 +11,37 @@ import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
 const released = Promise.withResolvers<void>();
 process.once('SIGUSR2', () => released.resolve());
 
+interface SlowServices {
+  readonly answer: (caller: Caller, pieces: number) => Promise<Response>;
+}
+
 await runProcess({
   plugins: () => [
     {
       name: 'slow',
       needs: ['log', 'calls'],
       offers: [],
-      paths: ['/v1/slow/:pieces'],
+      routes: [
+        route({
+          method: 'GET',
+          path: '/v1/slow/:pieces',
+          isHidden: true,
+          handle: ({ caller, params }, { answer }: SlowServices) => answer(caller, Number(params.pieces)),
+        }) as Route,
+      ],
       async setup({ log, calls }) {
         let running = 0;
         let idle = Promise.withResolvers<void>();
-        const routes = new Elysia({ name: 'slow' }).get('/v1/slow/:pieces', async ({ params, request }) => {
+        const answer = async (caller: Caller, count: number) => {
           const call = await calls.openCall({
             endpoint: '/v1/audio/speech',
-            caller: callerOf(request),
+            caller,
             model: 'slow',
             maxUsage: { inputTokens: 0, outputTokens: 0 },
           });
           running += 1;
           async function* pieces() {
-            for (let piece = 0; piece < Number(params.pieces); piece += 1) {
+            for (let piece = 0; piece < count; piece += 1) {
               yield new TextEncoder().encode(`${piece}\n`);
               await released.promise;
             }
@@ -38,10 +50,10 @@ await runProcess({
             if (running === 0) idle.resolve();
           }
           return new Response(pieces());
-        });
+        };
         return {
           provides: {},
-          routes,
+          services: { answer },
           ready: () => ({ ready: true }),
           async drain() {
             log.info('draining', { running });
@@ -58,10 +70,9 @@ await runProcess({
       name: 'extra',
       needs: [],
       offers: [],
-      paths: ['/v1/extra'],
+      routes: [route({ method: 'GET', path: '/v1/extra', isHidden: true, handle: () => 'extra' })],
       setup: async () => ({
         provides: {},
-        routes: new Elysia({ name: 'extra' }).get('/v1/extra', () => 'extra'),
         ready: () => ({ ready: true }),
         drain: async () => {},
         close: async () => {},

@@ -3,7 +3,6 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
-import { isPublic } from '../../src/http/server/auth.ts';
 import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
@@ -14,6 +13,7 @@ import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstre
 import { startScriptedTextUpstream } from '../../tools/harness/upstreams/scripted-text-upstream.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
 import { needs } from '../harness/needs.ts';
+import { isPublic } from '../harness/public-paths.ts';
 
 /** The OpenAPI document of a running service with scripted models, and its page in Chromium. */
 

@@ -12,9 +12,9 @@ import type { ListedModel } from '../../src/http/routes/models.ts';
 import type { PluginSwitches } from '../../src/http/routes/plugins.ts';
 import type { ModelReadiness, PluginReadiness } from '../../src/http/routes/readiness.ts';
 import type { ServingPhase } from '../../src/http/routes/serving-phase.ts';
+import { authenticator } from '../../src/http/security/auth.ts';
 import { originRules } from '../../src/http/security/cors.ts';
 import { InvalidKeyThrottle } from '../../src/http/security/invalid-key-throttle.ts';
-import { authenticator } from '../../src/http/server/auth.ts';
 import { clientAddress } from '../../src/http/transport/client-address.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { hashApiKey } from '../../src/kit/keys/api-key.ts';
@@ -33,7 +33,7 @@ import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noRequestLimits } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
-import { mounted } from './mounted.ts';
+import { routesOf } from './mounted.ts';
 
 /** Keys of {@link testApp}, one for each of two organizations. */
 export const KEY_A = 'key-of-a';
@@ -123,7 +123,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     isFree: areFree(options.prices ?? []),
     startedAt: Math.floor(clock.now() / 1000),
     registry: {
-      routes: (options.routes ?? []).map((each) => ('route' in each ? each : mounted(each))),
+      routes: (options.routes ?? []).flatMap((each) => ('handle' in each ? routesOf(each) : each)),
       tags: [],
       readiness: options.readiness ?? (() => new Map()),
       modelReadiness: options.models ?? (() => new Map()),

@@ -1,18 +1,20 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { t } from 'elysia';
 
 /** Schemas that several routes share. */
 
-export const ErrorSchema = t.Object(
+export const ErrorSchema = Type.Object(
   {
-    error: t.Object({
-      message: t.String({
+    error: Type.Object({
+      message: Type.String({
         description: 'The problem, its location, and what is allowed.',
         examples: ["'model' is required and must be a string."],
       }),
-      type: t.String({ examples: ['invalid_request_error'] }),
-      param: t.Union([t.String(), t.Null()], { description: 'The invalid field.', examples: ['model'] }),
-      code: t.Union([t.String(), t.Null()], { examples: ['missing_required_parameter'] }),
+      type: Type.String({ examples: ['invalid_request_error'] }),
+      param: Type.Union([Type.String(), Type.Null()], {
+        description: 'The invalid field.',
+        examples: ['model'],
+      }),
+      code: Type.Union([Type.String(), Type.Null()], { examples: ['missing_required_parameter'] }),
     }),
   },
   { title: 'Error', description: 'The body of every error response.' },

@@ -1,9 +1,8 @@
-import { ElysiaCustomStatusResponse, ParseError, ValidationError } from 'elysia';
+import { ElysiaCustomStatusResponse, ParseError } from 'elysia';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { newId } from '../../contract/core/id.ts';
 import { quotedName } from '../../contract/core/nearest-name.ts';
 import { isStorageFull, storageFull } from '../../kit/storage/disk-errors.ts';
-import { toValidationIssue } from '../../kit/validation/type-errors.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 
 /** The body of every error response (openai-wire 1.3). All four keys are always present. */
@@ -68,8 +67,6 @@ export function toErrorResponse(error: ServiceError): Response {
  */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
-  // A response that violates its own schema is a server error.
-  if (thrown instanceof ValidationError && thrown.type !== 'response') return fromValidation(thrown);
   if (thrown instanceof ParseError) {
     // Elysia wraps errors of body parsers.
     if (thrown.cause instanceof ServiceError) return thrown.cause;
@@ -81,18 +78,6 @@ export function toServiceError(thrown: unknown): ServiceError {
     code: 'server_error',
     cause: thrown,
   });
-}
-
-function fromValidation(thrown: ValidationError): ServiceError {
-  const where = thrown.type === 'body' ? 'The request body' : `The ${thrown.type}`;
-  const fault = thrown.valueError === undefined ? undefined : toValidationIssue(thrown.valueError);
-  if (fault === undefined) return invalidRequest(`${where} is not valid.`);
-  const subject = fault.field === '' ? where : `'${fault.field}'`;
-  return invalidRequest(
-    `${subject} ${fault.problem}.`,
-    fault.field === '' ? undefined : fault.field,
-    fault.code,
-  );
 }
 
 function fromStatus(status: number | string): ServiceError {

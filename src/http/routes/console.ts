@@ -8,9 +8,6 @@ import { route } from '../route.ts';
 /** Output folder of scripts/build-console.ts. */
 export const CONSOLE_FOLDER = join(import.meta.dirname, '../../../.cache/console');
 
-/** Path prefix of the console's static files, which need no API key. */
-export const CONSOLE_PREFIX = '/console/';
-
 const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',

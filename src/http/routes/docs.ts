@@ -24,12 +24,6 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Paths of the guide; none of them needs an API key. */
-export const DOCS_PATHS: readonly string[] = [
-  ...PAGE_ADDRESSES,
-  ...GUIDE_FILES.map(({ address }) => address),
-].map((address) => `/${address}`);
-
 /** `GET /docs` and `GET /docs/…`: the guide for API users and operators. */
 export function docsRoutes(): readonly Route[] {
   const pages = PAGE_ADDRESSES.map((address) =>

@@ -3,7 +3,7 @@ import type { Route } from '../../contract/route.ts';
 import { publicPage } from '../openapi/route-docs.ts';
 import { route } from '../route.ts';
 
-export const SECURITY_TXT_PATH = '/.well-known/security.txt';
+const SECURITY_TXT_PATH = '/.well-known/security.txt';
 
 /** RFC 9116 (2.5.5) recommends less than a year, so that stale copies are not trusted. */
 const GOOD_FOR_MS = 30 * 86_400_000;

@@ -5,19 +5,20 @@ import { invalidRequest, ServiceError, shuttingDown } from '../../contract/core/
 import { newId } from '../../contract/core/id.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { Metrics } from '../../contract/core/metrics.ts';
+import type { Route } from '../../contract/route.ts';
 import type { ByteBudget } from '../../kit/limits/byte-budget.ts';
 import { isExpectedError } from '../../kit/logging/log-failure.ts';
 import { assertDeclaredLength, readBody } from '../request/body.ts';
 import { ParseTurns } from '../request/parse-turns.ts';
 import { errorBody, errorHeaders, routeNotFound, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';
+import type { Authenticator } from '../security/auth.ts';
 import { requestContextOf, setPrincipal, startRequestContext } from '../security/caller.ts';
 import { isPreflight, type OriginRules, preflightResponse } from '../security/cors.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 import { addressOf } from '../transport/address.ts';
 import { asksForSocket } from '../transport/socket.ts';
-import { type Authenticator, isPublic } from './auth.ts';
-import type { RouteTable } from './route-table.ts';
+import { methodsOf, type RouteTable } from './route-table.ts';
 
 export interface RequestHookDeps {
   readonly clock: Clock;
@@ -29,8 +30,7 @@ export interface RequestHookDeps {
   readonly requestBytes: number;
   readonly bodyBudget: ByteBudget;
   readonly phase: () => ServingPhase;
-  /** Available once all routes are mounted. */
-  readonly routes: () => RouteTable;
+  readonly routes: RouteTable<Route>;
   /** The error for a path whose plugin is not running; undefined for paths that belong to no plugin. */
   readonly unavailableError: (path: string) => ServiceError | undefined;
 }
@@ -74,11 +74,12 @@ export function requestHooks(deps: RequestHookDeps) {
       if (phase === 'stopping' && !MONITORING_PATHS.has(path)) throw shuttingDown();
       // For parameters that it cannot decode, the framework would call the handler with null.
       if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8 without NUL.');
-      if (!isPublic(path)) await checkKey(request, path);
+      const found = deps.routes.at(path);
+      if (!found.some(({ isPublic }) => isPublic)) await checkKey(request, path, found);
       const unavailableError = deps.unavailableError(path);
       if (unavailableError !== undefined) throw unavailableError;
-      assertDeclaredLength(request.headers, uploadBytes(request) ?? deps.requestBytes);
-      assertMethodAllowed(request, path, set.headers);
+      assertDeclaredLength(request.headers, uploadBytes(request, found) ?? deps.requestBytes);
+      assertMethodAllowed(request, found, set.headers);
       return undefined;
     })
     .onParse({ as: 'global' }, ({ request }) => {
@@ -130,8 +131,8 @@ export function requestHooks(deps: RequestHookDeps) {
     });
 
   /** Max. body size of a route that reads its body itself; undefined for all others. */
-  function uploadBytes(request: Request): number | undefined {
-    return deps.routes().uploadBytesOf(request.method, pathOf(request));
+  function uploadBytes(request: Request, found = deps.routes.at(pathOf(request))): number | undefined {
+    return found.find(({ method }) => method === request.method)?.uploadBytes;
   }
 
   /**
@@ -141,31 +142,31 @@ export function requestHooks(deps: RequestHookDeps) {
    */
   function assertMethodAllowed(
     request: Request,
-    path: string,
+    found: readonly Route[],
     headers: Record<string, string | number>,
   ): void {
-    const methods = deps.routes().methodsOf(path);
+    const methods = methodsOf(found);
     if (methods.length === 0 || methods.includes(request.method)) return;
     headers.allow = methods.join(', ');
     throw new ServiceError('method_not_allowed', `Method not allowed; allowed: ${methods.join(', ')}.`);
   }
 
   function notFound(path: string): ServiceError {
-    return routeNotFound(path, deps.routes().similarTo(path));
+    return routeNotFound(path, deps.routes.similarTo(path));
   }
 
-  async function checkKey(request: Request, path: string): Promise<void> {
+  async function checkKey(request: Request, path: string, found: readonly Route[]): Promise<void> {
     try {
       const opensSocket =
         asksForSocket(request.headers) &&
         // Otherwise a browser would get "missing key" for a WebSocket of a disabled plugin.
-        (deps.routes().opensSocket(path) || deps.unavailableError(path) !== undefined);
+        (found.some((route) => route.opensSocket) || deps.unavailableError(path) !== undefined);
       const principal = await deps.authenticate(request, opensSocket);
       setPrincipal(request, principal);
       await deps.requestLimits.countRequest(principal);
     } catch (error) {
       // An unknown path is reported before an invalid key, so that a misspelled URL does not look like an invalid key.
-      const isKnown = deps.routes().methodsOf(path).length > 0 || deps.unavailableError(path) !== undefined;
+      const isKnown = found.length > 0 || deps.unavailableError(path) !== undefined;
       throw isKnown ? error : notFound(path);
     }
   }

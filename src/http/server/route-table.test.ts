@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { describe, expect, test } from 'vitest';
-import { routeTable, UPLOAD_BYTES } from './route-table.ts';
+import type { RouteMethod } from '../../contract/route.ts';
+import { methodsOf, routeTable } from './route-table.ts';
 
 const PATTERNS = [
   '/v1/videos/:id',
@@ -16,8 +17,8 @@ const PATTERNS = [
   '/docs/index',
 ];
 
-/** Each pattern has its own path as a method, so that the methods of a path identify its pattern. */
-const named = routeTable(PATTERNS.map((path) => ({ method: path, path })));
+const route = (method: RouteMethod, path: string) => ({ method, path, operation: {} });
+const named = routeTable(PATTERNS.map((path) => route('GET', path)));
 
 describe('of several patterns, the most specific one counts', () => {
   test.each([
@@ -32,7 +33,7 @@ describe('of several patterns, the most specific one counts', () => {
     ['/docs/speech', '/docs/:page'],
     ['/docs/guide/speech', '/docs/*'],
   ])('%s is %s, as in the router', async (path, pattern) => {
-    expect(named.methodsOf(path)).toEqual([pattern]);
+    expect(named.at(path)).toEqual([route('GET', pattern)]);
     const app = new Elysia();
     for (const each of PATTERNS) app.get(each, ({ route }) => route);
     const response = await app.handle(new Request(`http://127.0.0.1${path}`));
@@ -40,34 +41,36 @@ describe('of several patterns, the most specific one counts', () => {
   });
 
   test('in any order of the routes', () => {
-    const reversed = routeTable([...PATTERNS].reverse().map((path) => ({ method: path, path })));
+    const reversed = routeTable([...PATTERNS].reverse().map((path) => route('GET', path)));
     for (const path of [
       '/v1/videos/extensions',
       '/v1/videos/extensions/content',
       '/docs/index',
       '/docs/x/y',
     ]) {
-      expect(reversed.methodsOf(path)).toEqual(named.methodsOf(path));
+      expect(reversed.at(path)).toEqual(named.at(path));
     }
   });
 });
 
 const table = routeTable([
-  { method: 'GET', path: '/v1/videos/:id' },
-  { method: 'DELETE', path: '/v1/videos/:id' },
-  { method: 'POST', path: '/v1/videos/extensions', hooks: { detail: { [UPLOAD_BYTES]: 9 } } },
+  route('GET', '/v1/videos/:id'),
+  route('DELETE', '/v1/videos/:id'),
+  route('POST', '/v1/videos/extensions'),
 ]);
 
 test('methods of other patterns do not count', () => {
-  expect(table.methodsOf('/v1/videos/extensions')).toEqual(['POST']);
-  expect(table.methodsOf('/v1/videos/video_1')).toEqual(['GET', 'HEAD', 'DELETE']);
-  expect(table.methodsOf('/v1/videos')).toEqual([]);
+  const methods = (path: string) => methodsOf(table.at(path));
+  expect(methods('/v1/videos/extensions')).toEqual(['POST']);
+  expect(methods('/v1/videos/video_1')).toEqual(['GET', 'HEAD', 'DELETE']);
+  expect(methods('/v1/videos')).toEqual([]);
   // A pattern is not a path.
-  expect(table.methodsOf('/v1/videos/:id')).toEqual(['GET', 'HEAD', 'DELETE']);
+  expect(methods('/v1/videos/:id')).toEqual(['GET', 'HEAD', 'DELETE']);
 });
 
-test('the size of an upload belongs to a method and a pattern', () => {
-  expect(table.uploadBytesOf('POST', '/v1/videos/extensions')).toBe(9);
-  expect(table.uploadBytesOf('GET', '/v1/videos/extensions')).toBeUndefined();
-  expect(table.uploadBytesOf('POST', '/v1/videos/video_1')).toBeUndefined();
+test('only documented paths are suggested', () => {
+  const hidden = { ...route('GET', '/v1/secrets'), operation: undefined };
+  const { similarTo } = routeTable([route('GET', '/v1/videos/:id'), hidden]);
+  expect(similarTo('/v1/vidoes/video_1')).toBe('/v1/videos/video_1');
+  expect(similarTo('/v1/secret')).toBeUndefined();
 });

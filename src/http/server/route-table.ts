@@ -1,88 +1,54 @@
 import { misspeltName, similarName } from '../../contract/core/nearest-name.ts';
+import type { Route } from '../../contract/route.ts';
 
-/**
- * Key in a route's `detail`: the route reads its body itself with `receiveForm`, up to this number of bytes. The number is
- * part of the OpenAPI document.
- */
-export const UPLOAD_BYTES = 'x-upload-max-bytes';
-
-/** Key in a route's `detail`: a request may open a WebSocket. Part of the OpenAPI document. */
-export const WEBSOCKET = 'x-websocket';
-
-/** A mounted route. */
-export interface MountedRoute {
-  readonly method: string;
-  /** A pattern: `/v1/models/:id`, `/files/*`. */
-  readonly path: string;
-  readonly hooks?:
-    | {
-        readonly detail?: {
-          readonly [UPLOAD_BYTES]?: number;
-          readonly [WEBSOCKET]?: boolean;
-          readonly hide?: boolean;
-        };
-      }
-    | undefined;
-}
+/** What the table needs to know about a route. */
+type Listed = Pick<Route, 'method' | 'path' | 'operation'>;
 
 /**
  * Looks up the routes of a path before the router does. Of several patterns that match a path, the most specific one
  * counts, as in the router: segment by segment, a literal precedes a parameter, and a parameter precedes a wildcard.
  */
-export interface RouteTable {
-  /** Methods of the most specific pattern that matches; empty when none matches (404 rather than 405). */
-  methodsOf(path: string): readonly string[];
-  /** The path of a route that was probably meant by a path without a route; undefined if none is similar. */
+export interface RouteTable<Found> {
+  /** The routes of the most specific pattern that matches, one for each method; empty when none matches. */
+  at(path: string): readonly Found[];
+  /** The documented path that was probably meant by a path without a route; undefined if none is similar. */
   similarTo(path: string): string | undefined;
-  /** Max. body size in bytes of a route that reads its body by itself; undefined for all others. */
-  uploadBytesOf(method: string, path: string): number | undefined;
-  /** Whether a request for the path may open a WebSocket. */
-  opensSocket(path: string): boolean;
 }
 
 /** The routes of one pattern. */
-interface Pattern {
+interface Pattern<Found> {
   readonly path: string;
   readonly matches: RegExp;
-  readonly methods: Set<string>;
-  /** By method. */
-  readonly uploadBytes: Map<string, number>;
-  opensSocket: boolean;
+  readonly routes: Found[];
 }
 
 /** Builds the table of all routes of an app. */
-export function routeTable(routes: readonly MountedRoute[]): RouteTable {
-  const patterns = new Map<string, Pattern>();
-  const documented = new Set<string>();
-  for (const { method, path, hooks } of routes) {
-    if (hooks?.detail?.hide !== true) documented.add(path);
-    const pattern = patterns.get(path) ?? newPattern(path);
+export function routeTable<Found extends Listed>(routes: readonly Found[]): RouteTable<Found> {
+  const patterns = new Map<string, Pattern<Found>>();
+  for (const route of routes) {
+    const { path } = route;
+    const pattern = patterns.get(path) ?? { path, matches: matcher(path), routes: [] };
     patterns.set(path, pattern);
-    pattern.methods.add(method);
-    // The framework answers HEAD wherever there is GET.
-    if (method === 'GET') pattern.methods.add('HEAD');
-    const uploadBytes = hooks?.detail?.[UPLOAD_BYTES];
-    if (uploadBytes !== undefined) pattern.uploadBytes.set(method, uploadBytes);
-    if (hooks?.detail?.[WEBSOCKET] === true) pattern.opensSocket = true;
+    pattern.routes.push(route);
   }
   const bySpecificity = [...patterns.values()].filter(({ path }) => !isLiteral(path)).sort(moreSpecificFirst);
-
-  function patternOf(path: string): Pattern | undefined {
-    const literal = patterns.get(path);
-    if (literal !== undefined && isLiteral(path)) return literal;
-    return bySpecificity.find(({ matches }) => matches.test(path));
-  }
+  const documented = new Set(routes.flatMap(({ path, operation }) => (operation === undefined ? [] : path)));
 
   return {
-    similarTo: (path) => {
-      const literals = [...documented].filter(isLiteral);
-      const filled = [...documented].map((pattern) => filledIn(pattern, path));
-      return misspeltName(path, filled) ?? similarName(path, literals);
+    at(path) {
+      const literal = isLiteral(path) ? patterns.get(path) : undefined;
+      return (literal ?? bySpecificity.find(({ matches }) => matches.test(path)))?.routes ?? [];
     },
-    methodsOf: (path) => [...(patternOf(path)?.methods ?? [])],
-    uploadBytesOf: (method, path) => patternOf(path)?.uploadBytes.get(method),
-    opensSocket: (path) => patternOf(path)?.opensSocket ?? false,
+    similarTo(path) {
+      const filled = [...documented].map((pattern) => filledIn(pattern, path));
+      return misspeltName(path, filled) ?? similarName(path, [...documented].filter(isLiteral));
+    },
   };
+}
+
+/** The methods of the routes of a path. The framework answers HEAD wherever there is GET. */
+export function methodsOf(routes: readonly Pick<Listed, 'method'>[]): readonly string[] {
+  return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method));
 }
 
 /** A pattern with the parameters that a path has at their places. */
@@ -94,10 +60,6 @@ function filledIn(pattern: string, path: string): string {
     .join('/');
 }
 
-function newPattern(path: string): Pattern {
-  return { path, matches: matcher(path), methods: new Set(), uploadBytes: new Map(), opensSocket: false };
-}
-
 function matcher(pattern: string): RegExp {
   const parts = pattern.split('/').map((part) => {
     if (part === '*') return '.*';
@@ -107,7 +69,7 @@ function matcher(pattern: string): RegExp {
 }
 
 /** Compares two patterns by their first segments of different rank. */
-function moreSpecificFirst(one: Pattern, other: Pattern): number {
+function moreSpecificFirst(one: { readonly path: string }, other: { readonly path: string }): number {
   const ranks = other.path.split('/').map(rankOf);
   for (const [index, segment] of one.path.split('/').entries()) {
     const difference = rankOf(segment) - (ranks[index] ?? LITERAL);

@@ -4,30 +4,9 @@ import type { Principal } from '../../contract/accounts/caller.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 import { hashApiKey, MAX_KEY_CHARACTERS } from '../../kit/keys/api-key.ts';
 import { clientNetwork } from '../../kit/validation/network-address.ts';
-import { SWAGGER_FILES } from '../openapi/openapi.ts';
-import { CONSOLE_PREFIX } from '../routes/console.ts';
-import { DOCS_PATHS } from '../routes/docs.ts';
-import { SECURITY_TXT_PATH } from '../routes/security-txt.ts';
-import type { InvalidKeyThrottle } from '../security/invalid-key-throttle.ts';
 import type { ClientAddress } from '../transport/client-address.ts';
 import { asksForSocket, offeredProtocols } from '../transport/socket.ts';
-
-const PUBLIC_PATHS: ReadonlySet<string> = new Set([
-  '/',
-  '/healthz',
-  '/readyz',
-  '/metrics',
-  '/swagger',
-  '/swagger/json',
-  SECURITY_TXT_PATH,
-  ...SWAGGER_FILES,
-  ...DOCS_PATHS,
-]);
-
-/** Whether a path is served without an API key (contract). All other paths need one. */
-export function isPublic(path: string): boolean {
-  return PUBLIC_PATHS.has(path) || path.startsWith(CONSOLE_PREFIX);
-}
+import type { InvalidKeyThrottle } from './invalid-key-throttle.ts';
 
 /** Headers that can carry an API key; every endpoint accepts all of them (spec 5, rule 3). */
 const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
