@@ -1,15 +1,18 @@
-import { CORE_SECTIONS, loadConfig as loadWith } from '../src/config/config.ts';
+import { allSections, loadConfig as loadWith } from '../src/config/config.ts';
 import type { AnySection } from '../src/config/section.ts';
 import { PLUGINS } from './plugins.ts';
 
 export { ConfigError, ENVIRONMENT } from '../src/config/config.ts';
 
 type Feature = NonNullable<(typeof PLUGINS)[number]['settings']>[number];
-/** The settings of the plugins. */
-const FEATURES = PLUGINS.flatMap(({ settings = [] }): readonly Feature[] => settings);
+/** What the plugins add to the configuration. */
+const FEATURES = {
+  sections: PLUGINS.flatMap(({ settings = [] }): readonly Feature[] => settings),
+  usage: PLUGINS.flatMap(({ usage = [] }) => usage),
+};
 
 /** All sections of the CONFIG file, in the order of the guide. */
-export const SECTIONS: readonly AnySection[] = [...CORE_SECTIONS, ...FEATURES];
+export const SECTIONS: readonly AnySection[] = allSections(FEATURES);
 
 /** All settings, frozen at startup. */
 export type Config = ReturnType<typeof loadConfig>;

@@ -13,6 +13,7 @@ export const partner = definePlugin({
   needs: ['tts', 'stt', 'vad', 'voices', 'lexicons', 'blobs', 'calls', 'clock', 'log', 'metrics', 'tracer'],
   routes: ({ limits }) => [...voiceRoutes(limits.speechCharacters), ...TRANSCRIBER_ROUTES],
   settings: partnerSettings,
+  usage: ['POST /v1/voices/partner', 'POST /v1/transcribers/partner'],
   tags: [{ name: 'partner', description: 'Endpoints for voice-agent platforms: [setup](docs/partner)' }],
   setup({ services, settings: { limits, partner: turns }, lifecycle }) {
     const { stt, tts, vad } = services;

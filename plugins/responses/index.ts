@@ -22,6 +22,7 @@ export const responses = definePlugin({
   offers: ['operations'],
   routes: [...CHAT_ROUTES, ...EMBEDDING_ROUTES, ...RESPONSE_ROUTES],
   settings: responsesSettings,
+  usage: ['POST /v1/chat/completions', 'POST /v1/embeddings', 'POST /v1/responses'],
   tags: [{ name: 'text', description: 'Language models: chat, responses, embeddings' }],
   setup({ services, settings: { limits }, lifecycle }) {
     const { text, embed, calls } = services;

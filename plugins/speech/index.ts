@@ -4,6 +4,7 @@ import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readine
 import { definePlugin } from '../../src/plugin-host/define-plugin.ts';
 import { SpeechRequests } from '../../src/speak/speech-requests.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { TRANSCRIPTION_ENDPOINTS } from '../../src/usage/usage-meters.ts';
 import { LEXICON_ROUTES } from './lexicon/routes.ts';
 import { speechSettings } from './settings.ts';
 import { normalizeRoutes } from './synthesis/normalize-routes.ts';
@@ -24,6 +25,7 @@ export const speech = definePlugin({
     ...transcriptionRoutes({ folder: uploadFolder(dataDir), fileBytes: transcriptionBytes }),
   ],
   settings: speechSettings,
+  usage: ['/v1/audio/speech', ...Object.values(TRANSCRIPTION_ENDPOINTS)],
   async setup({ services, settings: { limits, dataDir }, lifecycle }) {
     const { tts, stt, log, clock, lexicons, audioEncoder: encoder } = services;
     await prepareUploadFolder(uploadFolder(dataDir), clock);

@@ -11,7 +11,7 @@ import { startVideoSweep } from './job/sweep.ts';
 import { videoJob } from './job/video-job.ts';
 import { openVideosGauge, videoMetrics } from './metrics.ts';
 import { videoRoutes } from './routes.ts';
-import { VideoService } from './service.ts';
+import { ENDPOINT, VideoService } from './service.ts';
 import { videoSettings } from './settings.ts';
 
 const folderIn = (dataDir: string) => join(dataDir, 'videos');
@@ -22,6 +22,7 @@ export const video = definePlugin({
   needs: ['video', 'clips', 'videos', 'blobs', 'jobs', 'jobCalls', 'clock', 'log', 'metrics'],
   routes: ({ dataDir }) => videoRoutes({ folder: folderIn(dataDir), clipBytes: CLIP_BYTES }),
   settings: videoSettings,
+  usage: [ENDPOINT],
   tags: [{ name: 'video', description: 'Video extension' }],
   async setup({ services, settings, lifecycle }) {
     const { jobs, clock, log, videos: store } = services;

@@ -27,6 +27,7 @@ export const voices = definePlugin({
   routes: ({ limits, dataDir }) =>
     voiceRoutes({ folder: uploadFolder(dataDir), fileBytes: limits.voiceClipBytes }),
   settings: voicesSettings,
+  usage: ['POST /v1/audio/voices'],
   async setup({ services, settings: { limits, dataDir }, lifecycle }) {
     const uploads = uploadFolder(dataDir);
     await prepareUploadFolder(uploads, services.clock);

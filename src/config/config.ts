@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox';
+import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import { fileSchema, ignoredKeys, readConfigFile, readSection } from './config-file.ts';
 import { parseModels } from './models.ts';
 import type { AnySection, TablesOf } from './section.ts';
 import {
-  ACCOUNTS,
   API_KEYS,
+  accounts,
   parseApiKeys,
   parsePrices,
   RATE_LIMITS,
@@ -49,9 +50,8 @@ export const ENVIRONMENT: readonly Variable<unknown>[] = [
   ...Object.values(TRACING_VARIABLES),
 ];
 
-/** The sections of the core, in the order of the guide. */
-export const CORE_SECTIONS: readonly AnySection[] = [
-  ACCOUNTS,
+/** The sections of the core except those of accounts, in the order of the guide. */
+const CORE_SECTIONS: readonly AnySection[] = [
   INFERENCE,
   HTTP,
   RATE_LIMITS,
@@ -61,27 +61,39 @@ export const CORE_SECTIONS: readonly AnySection[] = [
   LEXICON,
 ];
 
+/** What plugins add to the configuration. */
+export interface Features<Feature extends AnySection> {
+  readonly sections: readonly Feature[];
+  /** Endpoints with prices. */
+  readonly usage: readonly EndpointLabel[];
+}
+
+/** All sections of a CONFIG file, in the order of the guide. */
+export function allSections(features: Features<AnySection> | undefined): readonly AnySection[] {
+  return [accounts(features?.usage), ...CORE_SECTIONS, ...(features?.sections ?? [])];
+}
+
 /** Tables that are not sections. */
 const OTHER_TABLES = { models: Type.Optional(Type.Record(Type.String(), Type.Unknown())) };
 
 /**
  * Reads the environment and the file that `CONFIG` names.
- * @param features sections of all plugins. Absent: only the settings of the core are read, and other keys of the file are not
- *   checked; for tests of the core.
+ * @param features of all plugins. Absent: only the settings of the core are read, and other keys of the file are not checked; for
+ *   tests of the core.
  * @throws ConfigError for unknown names, wrong types and values out of range. The message never contains
  *   values, because they can be keys.
  */
 export function loadConfig<const Feature extends AnySection = never>(
   environment: Environment = process.env,
-  features?: readonly Feature[],
+  features?: Features<Feature>,
 ) {
-  const sections = [...CORE_SECTIONS, ...(features ?? [])];
+  const sections = allSections(features);
   const schema = fileSchema(OTHER_TABLES, sections, features !== undefined);
   const file = readConfigFile(CONFIG.read(environment), sections, schema);
   const variable = (name: string) => textOf(environment, name);
   const inference = readSection(INFERENCE, file, { variable, halfOfQueue: 0 });
   const context = { variable, halfOfQueue: Math.ceil(inference.queueLimit / 2) };
-  const { prices, operators } = readSection(ACCOUNTS, file, context);
+  const { prices, operators } = readSection(accounts(features?.usage), file, context);
   const models = file.content.models as Readonly<Record<string, unknown>> | undefined;
   const {
     ids: modelIds,
@@ -131,7 +143,7 @@ export function loadConfig<const Feature extends AnySection = never>(
     /** Keys of CONFIG that this version accepts without effect. */
     ignoredKeys: ignoredKeys(sections, file),
   };
-  return withTables(core, features ?? [], (feature) => readSection(feature, file, context));
+  return withTables(core, features?.sections ?? [], (feature) => readSection(feature, file, context));
 }
 
 /** Adds the values of the features to the tables of the core. */

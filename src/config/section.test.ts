@@ -35,7 +35,8 @@ const TEA = [
   }),
   section('limits', { teaPerOrganization: integer('tea_per_organization', { min: 1, default: 7 }) }),
 ];
-const load = (toml: string, environment = {}) => loadConfig({ ...environment, ...named(toml) }, TEA);
+const load = (toml: string, environment = {}) =>
+  loadConfig({ ...environment, ...named(toml) }, { sections: TEA, usage: [] });
 
 describe('the settings of a feature', () => {
   test('have their defaults, also those that depend on the core', () => {
@@ -82,8 +83,8 @@ describe('the settings of a feature', () => {
 
 test('a required key is required only in a given table', () => {
   const sections = [section('shop', { url: requiredText('url', { pattern: '^https:' }) })];
-  expect(loadConfig(named(''), sections).shop.url).toBeUndefined();
-  expect(() => loadConfig(named('[shop]'), sections)).toThrow("'shop.url' is required");
+  expect(loadConfig(named(''), { sections, usage: [] }).shop.url).toBeUndefined();
+  expect(() => loadConfig(named('[shop]'), { sections, usage: [] })).toThrow("'shop.url' is required");
 });
 
 test('without features, their tables and keys are accepted, and those of the core are checked', () => {

@@ -1,6 +1,7 @@
 /** The form in which a plugin is written: its dependencies, settings, documents and setup, in one object. */
 
 import type { AnySection, TablesOf } from '../config/section.ts';
+import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import type { JobHandler, JobQueue } from '../contract/core/jobs.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { ModelLimits, Slots } from '../contract/plugin.ts';
@@ -97,6 +98,8 @@ export interface PluginDefinition<
   readonly settings?: Sections;
   /** Groups of its routes in the OpenAPI document, if no other plugin has them. */
   readonly tags?: readonly RouteTag[];
+  /** Labels of the endpoints that it bills, for prices and usage rows. */
+  readonly usage?: readonly EndpointLabel[];
   /** Can run several times in one process: a plugin can be disabled and enabled. */
   setup(
     context: SetupContext<Needs, Sections>,

@@ -1,7 +1,7 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TUnsafe, Type } from '@sinclair/typebox';
 import type { LimitSettings } from '../../contract/accounts/limits.ts';
 import type { PicoCredits, Price } from '../../contract/accounts/prices.ts';
-import { ENDPOINT_LABELS } from '../../contract/accounts/usage.ts';
+import type { EndpointLabel } from '../../contract/accounts/usage.ts';
 import { hashApiKey, MAX_KEY_CHARACTERS, SAFE_KEY_CHARACTERS } from '../../kit/keys/api-key.ts';
 import { scaledInteger } from '../../kit/validation/decimal.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
@@ -48,35 +48,40 @@ export function rateLimits(limits: ValuesOf<typeof RATE_LIMITS.settings>): Limit
 
 /** Credits per unit. */
 const rate = Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000 }));
-const PriceEntry = Type.Object(
-  {
-    endpoint: oneOf(ENDPOINT_LABELS),
-    model: Type.String({ minLength: 1, maxLength: 200 }),
-    request: rate,
-    input_token: rate,
-    output_token: rate,
-    character: rate,
-    audio_second: rate,
-  },
-  { additionalProperties: false },
-);
+const rates = {
+  request: rate,
+  input_token: rate,
+  output_token: rate,
+  character: rate,
+  audio_second: rate,
+};
+type PriceEntry = Static<ReturnType<typeof priceEntry>>;
 
-/** Keys before the first table. */
-export const ACCOUNTS = section(ROOT, {
-  /** Documented in docs/guide/operations.md. {@link parsePrices} checks the models. */
-  prices: value<Static<typeof PriceEntry>[], readonly Static<typeof PriceEntry>[]>(
-    'prices',
-    Type.Array(PriceEntry, { maxItems: 10_000 }),
-    { default: [] },
-  ),
-  /** Organizations whose admin keys can enable and disable plugins of the whole service. */
-  operators: list('operators', {
-    pattern: '^[A-Za-z0-9._-]{1,64}$',
-    maxItems: 1000,
-    default: ['default'],
-    doc: 'organizations whose admins may switch plugins of the whole service',
-  }),
-});
+/** @param labels of the endpoints of this build; undefined: not checked. */
+function priceEntry(labels: readonly EndpointLabel[] | undefined) {
+  const endpoint: TUnsafe<EndpointLabel> = labels === undefined ? Type.Unsafe(Type.String()) : oneOf(labels);
+  const model = Type.String({ minLength: 1, maxLength: 200 });
+  return Type.Object({ endpoint, model, ...rates }, { additionalProperties: false });
+}
+
+/** Keys before the first table. @param labels of the endpoints of this build; undefined: not checked. */
+export function accounts(labels: readonly EndpointLabel[] | undefined) {
+  return section(ROOT, {
+    /** Documented in docs/guide/operations.md. {@link parsePrices} checks the models. */
+    prices: value<readonly PriceEntry[], readonly PriceEntry[]>(
+      'prices',
+      Type.Array(priceEntry(labels), { maxItems: 10_000 }),
+      { default: [] },
+    ),
+    /** Organizations whose admin keys can enable and disable plugins of the whole service. */
+    operators: list('operators', {
+      pattern: '^[A-Za-z0-9._-]{1,64}$',
+      maxItems: 1000,
+      default: ['default'],
+      doc: 'organizations whose admins may switch plugins of the whole service',
+    }),
+  });
+}
 
 /** A key of `API_KEYS`. Only its hash is stored. */
 export interface FixedKey {
@@ -119,7 +124,7 @@ const RATE_PLACES = 12;
  * @throws ConfigError for an unknown model, a duplicate price and a price with too many decimal places.
  */
 export function parsePrices(
-  written: readonly Static<typeof PriceEntry>[],
+  written: readonly PriceEntry[],
   path: string,
   modelIds: readonly string[],
   followers: ReadonlyMap<string, string>,

@@ -3,22 +3,10 @@
 import type { Id } from '../core/id.ts';
 
 /**
- * Endpoint labels as in the specification (spec 1, 4.3, 4.7). Endpoints without a label there have method and
- * path.
+ * Label of an endpoint in usage rows and prices: as in the specification (1, 4.3, 4.7), otherwise method and path. The plugin
+ * that bills the endpoint declares it.
  */
-export const ENDPOINT_LABELS = [
-  '/v1/audio/speech',
-  '/v1/audio/transcriptions',
-  '/v1/audio/translations',
-  'POST /v1/voices/partner',
-  'POST /v1/transcribers/partner',
-  'POST /v1/chat/completions',
-  'POST /v1/embeddings',
-  'POST /v1/responses',
-  'POST /v1/audio/voices',
-  'POST /v1/videos/extensions',
-] as const;
-export type EndpointLabel = (typeof ENDPOINT_LABELS)[number];
+export type EndpointLabel = `/v1/${string}` | `${'GET' | 'POST'} /v1/${string}`;
 
 export type UsageStatus = 'completed' | 'cancelled' | 'failed';
 
