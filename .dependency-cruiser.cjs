@@ -93,7 +93,7 @@ const importers = [
     'framework',
     'node_modules/elysia/',
     // Features describe their paths with route(); only these files know the framework.
-    '^(src/http/(mount|server/request-(hooks|spans)|routes/metrics|response/error-body)|server/(app|process))\\.ts$',
+    '^(src/http/(mount|server/request-(hooks|spans)|routes/metrics|response/error-body)|server/(app|front))\\.ts$',
   ],
 ];
 
