@@ -16,7 +16,7 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-/** Documentation of the body of a request. */
+/** Documentation of the body of a request. Swagger UI offers its content types in this order. */
 export interface BodyDocs {
   readonly json?: { readonly schema: object; readonly examples?: object };
   /** Schema of a multipart form. */
@@ -89,12 +89,16 @@ export function operationOf(route: Described): Record<string, unknown> {
   };
 }
 
-function requestBodyOf({ json, form }: BodyDocs) {
+function requestBodyOf(body: BodyDocs) {
+  const { json, form } = body;
   const content: Record<string, Content> = {};
-  if (json !== undefined) {
-    content['application/json'] = withExample({ ...json, schema: toPlainSchema(json.schema) });
+  for (const kind of Object.keys(body)) {
+    if (kind === 'json' && json !== undefined) {
+      content['application/json'] = withExample({ ...json, schema: toPlainSchema(json.schema) });
+    }
+    if (kind === 'form' && form !== undefined)
+      content['multipart/form-data'] = { schema: toPlainSchema(form) };
   }
-  if (form !== undefined) content['multipart/form-data'] = { schema: toPlainSchema(form) };
   // Without a required field, no body is needed.
   const required = Object.values(content).some(({ schema }) => !isOptional(schema));
   return { required, content };
