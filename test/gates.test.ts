@@ -63,6 +63,8 @@ describe('dependency directions', () => {
     'packages/p/src/part.ts': 'export const part = 1;',
     'src/engines/uses-package.ts':
       "import { part } from '../../packages/p/src/index.ts';\nexport const p = part;",
+    'node_modules/elysia/package.json': '{"name":"elysia","main":"index.js"}',
+    'node_modules/elysia/index.js': 'exports.Elysia = class {};',
     'test/cases.ts': 'export const cases = 1;',
     'tools/harness/double.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const double = tool;",
     'bench/run.ts': "import { double } from '../tools/harness/double.ts';\nexport const run = double;",
@@ -111,6 +113,9 @@ describe('dependency directions', () => {
       "import '../../server/build.ts';",
       'only-tests-and-scripts-import-the-server',
     ],
+    // The only way to add a path is route().
+    ['plugins/a/routes.ts', "import 'elysia';", 'one-importer-of-framework'],
+    ['src/http/routes/page.ts', "import 'elysia';", 'one-importer-of-framework'],
     ['plugins/a/uses-b.ts', "import '../b/index.ts';", 'plugin-uses'],
     ['plugins/a/uses-engines.ts', "import '../../src/engines/engine.ts';", 'plugin-uses'],
     ['src/engines/uses-a.ts', "import '../../plugins/a/index.ts';", 'only-build-imports-plugins'],

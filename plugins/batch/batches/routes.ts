@@ -25,7 +25,7 @@ const ID = 'batch_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const FILE_ID = 'file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const BATCH_ID = idParameter('id', ID);
 const UNAVAILABLE = 'The database is unavailable';
-const FAILURES = { 401: WORK_FAILURES[401], 429: 'Too many requests', 503: UNAVAILABLE };
+const FAILURES = { 429: 'Too many requests', 503: UNAVAILABLE };
 const NOT_FOUND = 'The batch does not exist or belongs to another organization';
 
 /** Batch routes, compatible with OpenAI's SDK (spec 4.2; openai-wire 3). */
@@ -56,7 +56,6 @@ export const BATCH_ROUTES: readonly Route<BatchServices>[] = [
       200: jsonResponse('The batch, with status `validating`', BatchObject),
       400: WORK_FAILURES[400],
       409: 'The `Idempotency-Key` was already used for a different request',
-      413: WORK_FAILURES[413],
       415: 'The body is not JSON',
       429: 'The organization has too many unfinished batches',
       503: UNAVAILABLE,
@@ -119,7 +118,7 @@ export const BATCH_ROUTES: readonly Route<BatchServices>[] = [
       400: 'The body is not valid JSON',
       404: NOT_FOUND,
       409: 'The batch is `finalizing` or finished',
-      413: WORK_FAILURES[413],
+      413: 'Request body too large',
       415: 'The body has another content type',
       ...FAILURES,
     },

@@ -38,7 +38,6 @@ const SEQUENCE_NUMBER = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback
 
 /** Errors of all routes that look up a stored response. */
 const LOOK_UP_FAILURES = {
-  401: WORK_FAILURES[401],
   404: 'No such response in your organization',
   429: 'Too many requests',
 };

@@ -92,7 +92,6 @@ export function normalizeRoutes(maxCharacters: number): readonly Route<Normalize
       responses: {
         200: jsonResponse('The spoken form', SpokenText),
         400: WORK_FAILURES[400],
-        413: WORK_FAILURES[413],
         415: 'The body is neither JSON nor a form',
       },
       async handle({ body: { input: text, frontEnd: requested } }, { yielder }: NormalizeServices) {

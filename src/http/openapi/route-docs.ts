@@ -1,4 +1,4 @@
-/** Building blocks for the OpenAPI documentation of routes that validate their input themselves. */
+/** Building blocks for the documentation of routes. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { IntegerRule } from '../request/query.ts';
@@ -135,15 +135,13 @@ export function contentResponses(...types: readonly string[]) {
     200: { description: 'All bytes', ...bytes },
     206: { description: 'The requested range; `content-range` contains its position', ...bytes },
     304: { description: 'Not modified: `If-None-Match` contains the current tag' },
-    416: errorResponse('The range starts after the last byte; `content-range` contains the length'),
+    416: 'The range starts after the last byte; `content-range` contains the length',
   };
 }
 
 /** Error responses of every route that processes a form. */
 export const WORK_FAILURES = {
-  400: errorResponse('Missing or invalid field; `param` is its name'),
-  401: errorResponse('Missing or invalid API key'),
-  413: errorResponse('Request body too large'),
-  429: errorResponse('Concurrency limit of the organization reached; retry after `retry-after` seconds'),
-  503: errorResponse('Server overloaded; retry after `retry-after` seconds'),
+  400: 'Missing or invalid field; `param` is its name',
+  429: 'Concurrency limit of the organization reached; retry after `retry-after` seconds',
+  503: 'Server overloaded; retry after `retry-after` seconds',
 } as const;
