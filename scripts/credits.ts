@@ -1,4 +1,4 @@
-import { loadConfig } from '../server/config.ts';
+import { loadConfigAndPlugins } from '../server/config.ts';
 import type { CreditStore, CreditTransfer } from '../src/contract/accounts/accounts-store.ts';
 import { ServiceError, StartError } from '../src/contract/core/error.ts';
 import { systemClock, unixSeconds } from '../src/kit/clock.ts';
@@ -21,7 +21,8 @@ class UsageError extends Error {}
 
 async function run(args: readonly string[]): Promise<void> {
   const action = parse(args);
-  const records = await openRecords(loadConfig().database);
+  const { config } = await loadConfigAndPlugins();
+  const records = await openRecords(config.database);
   try {
     await action(creditStore(records));
   } finally {

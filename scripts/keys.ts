@@ -1,4 +1,4 @@
-import { loadConfig } from '../server/config.ts';
+import { loadConfigAndPlugins } from '../server/config.ts';
 import type { ApiKeyStore } from '../src/contract/accounts/api-key.ts';
 import { StartError } from '../src/contract/core/error.ts';
 import type { OrganizationStore } from '../src/contract/stores/organization-store.ts';
@@ -31,7 +31,8 @@ class UsageError extends Error {}
 
 async function run(args: readonly string[]): Promise<void> {
   const action = parse(args);
-  const records = await openRecords(loadConfig().database);
+  const { config } = await loadConfigAndPlugins();
+  const records = await openRecords(config.database);
   try {
     await action({
       keys: apiKeyStore(records, systemClock),

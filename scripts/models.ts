@@ -10,7 +10,7 @@ import {
 import { createProgress } from '../models/progress.ts';
 import { ModelFetchError } from '../models/source-error.ts';
 import { verifyEntries } from '../models/verify.ts';
-import { loadConfig } from '../server/config.ts';
+import { loadConfigAndPlugins } from '../server/config.ts';
 import { modelTables, type NeededFiles } from '../src/engines/family.ts';
 import { describeModels, type ListedFiles } from '../src/engines/model-list.ts';
 import {
@@ -29,7 +29,7 @@ const USAGE = `Usage: bun run models <command>
   verify [id …]     read and check every file of the catalog that is on disk; without ids all entries
   path <id>         paths of the files of a catalog entry`;
 
-const config = loadConfig();
+const { config } = await loadConfigAndPlugins();
 const tables = modelTables(config);
 const stop = new AbortController();
 const onSignal = () =>

@@ -1,8 +1,9 @@
 import { build } from '../server/build.ts';
-import { loadConfig } from '../server/config.ts';
+import { loadConfigAndPlugins } from '../server/config.ts';
 import { ServiceError, StartError } from '../src/contract/core/error.ts';
 import type { PluginSwitchStore } from '../src/contract/stores/plugin-switch-store.ts';
 import { systemClock } from '../src/kit/clock.ts';
+import { configured } from '../src/plugin-host/configure.ts';
 import { type PluginNode, requireSwitchable, selectPlugins } from '../src/plugin-host/graph.ts';
 import { openRecords } from '../src/records/open-records.ts';
 import { pluginSwitchStore } from '../src/records/stores/plugin-switch-store.ts';
@@ -31,8 +32,8 @@ class UsageError extends Error {}
 
 async function run(args: readonly string[]): Promise<void> {
   const action = parse(args);
-  const config = loadConfig();
-  const available = build.plugins(config);
+  const { config, extra } = await loadConfigAndPlugins();
+  const available = [...build.plugins(config), ...extra.map((each) => configured(each, config))];
   const loaded = selectPlugins(available, config.plugins);
   const records = await openRecords(config.database);
   try {

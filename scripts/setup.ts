@@ -190,7 +190,7 @@ const OPTIONAL_ATTEMPTS = 2;
 
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
-  const { loadConfig } = await import('../server/config.ts');
+  const { loadConfigAndPlugins } = await import('../server/config.ts');
   const { modelTables } = await import('../src/engines/family.ts');
   const { enginesOfPlugins, entriesForModels, hubFilesForModels, modelsAtStart } = await import(
     '../src/engines/needed-files.ts'
@@ -199,7 +199,7 @@ async function downloadModels(extraEngines: readonly string[]): Promise<string> 
   const { fetchHubFiles } = await import('../models/hub.ts');
   const { createProgress } = await import('../models/progress.ts');
   const { ModelFetchError } = await import('../models/source-error.ts');
-  const config = loadConfig();
+  const { config } = await loadConfigAndPlugins();
   const models = modelsAtStart(modelTables(config), config.requiredModels);
   const engines = [...enginesOfPlugins(config.plugins), ...extraEngines];
   const entries = entriesForModels({ ...models, chat: new Map() }, engines);

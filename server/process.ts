@@ -16,10 +16,11 @@ import { jsonLogger, type RootLogger, textLogger } from '../src/kit/logging/json
 import { monitorParent } from '../src/kit/process/parent-monitor.ts';
 import { StopSignals } from '../src/kit/process/stop-signals.ts';
 import { requestLimits } from '../src/limits/request-limits.ts';
+import { type AnyDefinition, configured } from '../src/plugin-host/configure.ts';
 import { selectPlugins } from '../src/plugin-host/graph.ts';
 import { areFree } from '../src/usage/prices.ts';
 import { type AppDeps, buildApp } from './app.ts';
-import { type Config, loadConfig } from './config.ts';
+import { type Config, loadConfigAndPlugins } from './config.ts';
 import { type Build, type Running, services } from './services.ts';
 
 /** A running service. */
@@ -39,10 +40,10 @@ interface Service {
 export async function runProcess(build: Build): Promise<void> {
   let log: RootLogger | undefined;
   try {
-    const config = loadConfig();
+    const { config, extra } = await loadConfigAndPlugins();
     log = process.stdout.isTTY ? textLogger(config.logLevel) : jsonLogger(config.logLevel);
     const signals = handleSignals(log, config);
-    signals.started(await start(build, config, log));
+    signals.started(await start(build, config, extra, log));
   } catch (error) {
     // No request was received yet, so the message contains no private data and is shown. The stack of an
     // unexpected error is logged.
@@ -110,9 +111,14 @@ async function modelFilesOf(
  * Starts the service. The port is open before plugins and models are ready, so that `/healthz` and `/readyz`
  * report the progress.
  */
-async function start(build: Build, config: Config, log: RootLogger): Promise<Service> {
+async function start(
+  build: Build,
+  config: Config,
+  extra: readonly AnyDefinition[],
+  log: RootLogger,
+): Promise<Service> {
   warnOf(config, log);
-  const available = build.plugins(config);
+  const available = [...build.plugins(config), ...extra.map((each) => configured(each, config))];
   const plugins = selectPlugins(available, config.plugins);
   const { services: running, close } = await services.open({
     build,

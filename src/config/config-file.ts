@@ -58,11 +58,27 @@ export function fileSchema(others: TProperties, sections: readonly AnySection[],
     const keys = Object.values(settings).map(({ key, schema }) => [key, schema] as const);
     tables.set(table, Object.assign(tables.get(table) ?? {}, Object.fromEntries(keys)));
   }
-  const { [ROOT]: root = {}, ...named } = Object.fromEntries(tables);
-  const optional = Object.entries(named).map(
-    ([table, keys]) => [table, Type.Optional(Type.Object(keys, strictness))] as const,
-  );
-  return Type.Object(Object.assign({}, others, Object.fromEntries(optional), root), strictness);
+  const properties: TProperties = { ...others };
+  for (const [table, keys] of tables) {
+    const [parent = '', child] = table.split('.');
+    const schema = Type.Optional(Type.Object(keys, strictness));
+    if (table === ROOT) continue;
+    if (child === undefined) properties[parent] = schema;
+    else {
+      const siblings = properties[parent]?.properties ?? {};
+      properties[parent] = Type.Optional(Type.Object({ ...siblings, [child]: schema }, strictness));
+    }
+  }
+  return Type.Object(Object.assign(properties, tables.get(ROOT)), strictness);
+}
+
+/** The content of a table: of the whole file, of `name`, or of `parent.name`. */
+function tableIn(content: ConfigFile['content'], table: string): Readonly<Record<string, unknown>> {
+  if (table === ROOT) return content;
+  const found = table
+    .split('.')
+    .reduce<unknown>((each, name) => (isRecord(each) ? each[name] : undefined), content);
+  return isRecord(found) ? found : {};
 }
 
 /**
@@ -74,8 +90,7 @@ export function readSection<S extends Section>(
   { path, content }: ConfigFile,
   context: SettingContext,
 ): ValuesOf<S['settings']> {
-  const found = table === ROOT ? content : content[table];
-  const written = isRecord(found) ? found : {};
+  const written = tableIn(content, table);
   const values = Object.entries(settings).map(([name, { key, read }]) => {
     const where = table === ROOT ? key : `${table}.${key}`;
     const error = (problem: string, part = '') => new ConfigError(`${path}: '${where}${part}' ${problem}.`);
@@ -88,8 +103,7 @@ export function readSection<S extends Section>(
 export function ignoredKeys(sections: readonly AnySection[], { content }: ConfigFile): readonly string[] {
   return sections.flatMap(({ table, settings }) =>
     Object.values(settings).flatMap(({ key, isIgnored }) => {
-      const written = content[table];
-      return isIgnored && isRecord(written) && key in written ? [`${table}.${key}`] : [];
+      return isIgnored && key in tableIn(content, table) ? [`${table}.${key}`] : [];
     }),
   );
 }
@@ -97,9 +111,9 @@ export function ignoredKeys(sections: readonly AnySection[], { content }: Config
 /** @throws ConfigError if the file uses the old name of a key. */
 function requireNewNames(parsed: TomlTable, sections: readonly AnySection[], path: string): void {
   for (const { table, settings } of sections) {
-    const content = parsed[table];
+    const content = tableIn(parsed, table);
     for (const { key, formerly } of Object.values(settings)) {
-      if (formerly !== undefined && isRecord(content) && formerly in content) {
+      if (formerly !== undefined && formerly in content) {
         throw new ConfigError(`${path}: '${table}.${formerly}' has been renamed to '${table}.${key}'.`);
       }
     }

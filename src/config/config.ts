@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import { fileSchema, ignoredKeys, readConfigFile, readSection } from './config-file.ts';
@@ -16,6 +17,7 @@ import { INFERENCE, inferenceSettings, PROVIDER } from './sections/inference.ts'
 import { LEXICON } from './sections/lexicon.ts';
 import { coreLimits, LIMITS } from './sections/limits.ts';
 import { MODEL_VARIABLES, modelFileSettings } from './sections/models.ts';
+import { PLUGINS_TABLE, UNKNOWN_PLUGINS } from './sections/plugins.ts';
 import { SERVER_VARIABLES, serverSettings } from './sections/server.ts';
 import { STORAGE_VARIABLES, storageSettings } from './sections/storage.ts';
 import {
@@ -59,6 +61,7 @@ const CORE_SECTIONS: readonly AnySection[] = [
   CODE_INTERPRETER,
   WEB_SEARCH,
   LEXICON,
+  PLUGINS_TABLE,
 ];
 
 /** What plugins add to the configuration. */
@@ -66,6 +69,8 @@ export interface Features<Feature extends AnySection> {
   readonly sections: readonly Feature[];
   /** Endpoints with prices. */
   readonly usage: readonly EndpointLabel[];
+  /** Sections `plugin.NAME` of plugins of other authors. Absent: these plugins are not loaded, and their tables not checked. */
+  readonly extra?: readonly AnySection[];
 }
 
 /** All sections of a CONFIG file, in the order of the guide. */
@@ -75,6 +80,20 @@ export function allSections(features: Features<AnySection> | undefined): readonl
 
 /** Tables that are not sections. */
 const OTHER_TABLES = { models: Type.Optional(Type.Record(Type.String(), Type.Unknown())) };
+
+/**
+ * The plugins that `[plugins] extra` names: paths and names of packages, as seen from `folder`.
+ * @throws ConfigError if the file cannot be read or the list is invalid. Other settings are not checked.
+ */
+export function extraPlugins(environment: Environment = process.env): {
+  readonly names: readonly string[];
+  readonly folder: string;
+} {
+  const sections = [PLUGINS_TABLE];
+  const file = readConfigFile(CONFIG.read(environment), sections, fileSchema({}, sections, false));
+  const { extra } = readSection(PLUGINS_TABLE, file, { variable: () => undefined, halfOfQueue: 0 });
+  return { names: extra, folder: dirname(file.path) };
+}
 
 /**
  * Reads the environment and the file that `CONFIG` names.
@@ -87,7 +106,8 @@ export function loadConfig<const Feature extends AnySection = never>(
   environment: Environment = process.env,
   features?: Features<Feature>,
 ) {
-  const sections = allSections(features);
+  const { extra } = features ?? {};
+  const sections = [...allSections(features), ...(extra ?? [UNKNOWN_PLUGINS])];
   const schema = fileSchema(OTHER_TABLES, sections, features !== undefined);
   const file = readConfigFile(CONFIG.read(environment), sections, schema);
   const variable = (name: string) => textOf(environment, name);
@@ -143,21 +163,20 @@ export function loadConfig<const Feature extends AnySection = never>(
     /** Keys of CONFIG that this version accepts without effect. */
     ignoredKeys: ignoredKeys(sections, file),
   };
-  return withTables(core, features?.sections ?? [], (feature) => readSection(feature, file, context));
+  const added = [...(features?.sections ?? []), ...(extra ?? [])].map(
+    (each) => [each.table, readSection(each, file, context)] as const,
+  );
+  // The values of a section have its type.
+  return withTables(core, added) as Readonly<typeof core & TablesOf<Feature>>;
 }
 
 /** Adds the values of the features to the tables of the core. */
-function withTables<Core extends object, Feature extends AnySection>(
-  core: Core,
-  features: readonly Feature[],
-  valuesOf: (feature: Feature) => object,
-): Readonly<Core & TablesOf<Feature>> {
-  const tables = new Map(Object.entries(core));
-  for (const feature of features) {
-    const { table } = feature;
-    tables.set(table, Object.freeze(Object.assign({}, tables.get(table), valuesOf(feature))));
+function withTables(core: object, added: readonly (readonly [table: string, values: object])[]): object {
+  const tables = new Map<string, unknown>(Object.entries(core));
+  for (const [table, values] of added) {
+    tables.set(table, Object.freeze(Object.assign({}, tables.get(table), values)));
   }
-  return Object.freeze(Object.fromEntries(tables)) as Readonly<Core & TablesOf<Feature>>;
+  return Object.freeze(Object.fromEntries(tables));
 }
 
 /** The registry checks the names against the available plugins. */

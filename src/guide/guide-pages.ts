@@ -68,6 +68,7 @@ export const SECTIONS: readonly GuideSection[] = withOtherGuides([
   section('Operation', [
     guide('configuration', 'Configuration'),
     guide('models', 'Models and engines'),
+    guide('plugins', 'Plugins of your own'),
     guide('operations', 'Operations'),
     guide('scale-out', 'Scaling out'),
     guide('containers', 'Containers'),

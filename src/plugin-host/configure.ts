@@ -8,7 +8,7 @@ import type { AnyPlugin } from './registry.ts';
 type AnyParts = Omit<PluginParts<never, unknown>, 'provides'> & { readonly provides?: Partial<Slots> };
 
 /** A plugin with any dependencies and settings. */
-interface AnyDefinition
+export interface AnyDefinition
   extends Omit<
     PluginDefinition<keyof Slots, keyof Slots, readonly AnySection[], Route<never>>,
     'setup' | 'routes'
@@ -70,7 +70,9 @@ function ownSettings(sections: readonly AnySection[], config: SharedSettings): S
   const all = new Map<string, unknown>(Object.entries(config));
   for (const { table, settings } of sections) {
     const values = Object.entries(all.get(table) ?? {}).filter(([key]) => key in settings);
-    tables.set(table, Object.assign({}, tables.get(table), Object.fromEntries(values)));
+    // A plugin of another author has the table `plugin.NAME`.
+    const name = table.replace(/^plugin\./, '');
+    tables.set(name, Object.assign({}, tables.get(name), Object.fromEntries(values)));
   }
   return { dataDir, limits, ...Object.fromEntries(tables) };
 }
