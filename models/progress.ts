@@ -1,3 +1,5 @@
+import { systemClock } from '../src/kit/clock.ts';
+
 /** Displays the progress of downloads. */
 export interface Progress {
   /** Downloads with this total size follow. Called again when another source is tried. */
@@ -21,7 +23,7 @@ const REDRAW_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
 
 /** Shows a progress bar on a terminal, otherwise a line every ten seconds. */
-export function createProgress(output: Output, nowMs: () => number = () => performance.now()): Progress {
+export function createProgress(output: Output, nowMs: () => number = systemClock.monotonicMs): Progress {
   const bar = output.isTTY === true;
   let label = '';
   let totalBytes = 0;
