@@ -6,7 +6,7 @@ import { docsErrors } from '../scripts/checks/docs-true.ts';
 import { projectFileErrors } from '../scripts/checks/project-files.ts';
 import { sourceErrors } from '../scripts/checks/source-rules.ts';
 import { testErrors } from '../scripts/checks/test-rules.ts';
-import { configurationBlock, environmentTable } from '../scripts/configuration.ts';
+import { configurationBlock, environmentTable, modelKeysTable } from '../scripts/configuration.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -165,6 +165,8 @@ describe('source rules', () => {
     ['src/kit/a.ts', 'const home = process.env.HOME;', 'src/config/config.ts reads the environment'],
     ['plugins/a/b.ts', 'const now = Date.now();', 'src/kit/clock.ts reads the time'],
     ['src/http/a.ts', "console.log('text');", 'logs through Logger'],
+    ['src/engines/open.ts', "const kind = 'piper';", "only src/engines/piper names 'piper'"],
+    ['src/engines/whisper/a.ts', "const kind = 'piper';", "only src/engines/piper names 'piper'"],
   ])('reject in %s: %s', async (path, text, why) => {
     const errors = await sourceErrors(tree({ [path]: `// a comment\n${text}` }));
     expect(errors).toEqual([expect.stringContaining(`${path}:2: `)]);
@@ -183,6 +185,8 @@ describe('source rules', () => {
       'src/kit/clock.ts': 'export const now = () => Date.now();',
       'src/kit/a.ts': '/** Not process.env. */\n// nor Date.now()',
       'src/kit/a.test.ts': 'console.log(Date.now());',
+      'src/engines/piper/a.ts': "const kind = 'piper';",
+      'src/config/default-models.ts': "const kind = 'piper';",
     });
     expect(await sourceErrors(folder)).toEqual([]);
   });
@@ -190,7 +194,7 @@ describe('source rules', () => {
 
 describe('documents', () => {
   const CONFIGURATION = 'docs/guide/configuration.md';
-  const page = `# Configuration\n\n${environmentTable()}\n${configurationBlock()}\n`;
+  const page = `# Configuration\n\n${environmentTable()}\n${modelKeysTable()}\n${configurationBlock()}\n`;
 
   test('without errors pass', async () => {
     const folder = tree({
