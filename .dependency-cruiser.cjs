@@ -10,11 +10,13 @@ const allowed = {
   kit: ['contract', 'kit'],
   audio: [...base, 'audio'],
   blobs: [...base, 'blobs'],
-  engines: [...base, 'audio', 'engines', 'media', 'outbound', 'text'],
+  engines: [...base, 'audio', 'engines', 'inference', 'media', 'models', 'outbound', 'text'],
   conversation: [...base, 'audio', 'conversation', 'generate', 'listen', 'speak', 'usage'],
   generate: [...base, 'generate', 'usage'],
   guide: [...base, 'guide'],
+  inference: [...base, 'inference', 'models', 'text'],
   metrics: [...base, 'metrics'],
+  models: [...base, 'models'],
   outbound: [...base, 'outbound'],
   text: [...base, 'text'],
   http: [...base, 'guide', 'http', 'metrics'],
@@ -35,7 +37,7 @@ const allowed = {
 const TEST = '\\.(test|cases)\\.ts$';
 const PRODUCT = '^(src|server|plugins)/';
 /** Folders of this repository. */
-const REPOSITORY = '^(src|server|plugins|models|packages|scripts|tools|web|test|bench|soak)/';
+const REPOSITORY = '^(src|server|plugins|packages|scripts|tools|web|test|bench|soak)/';
 
 const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
   name: `${folder}-uses-${targets.join('-')}`,
@@ -63,15 +65,15 @@ const importers = [
   ['sqlite', '^bun:sqlite$', '^src/records/'],
   ['postgres', 'node_modules/pg/', '^src/records/'],
   ['sql', 'node_modules/kysely/', '^src/records/'],
-  ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/engines/runtime/runtime\\.ts$'],
+  ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/inference/runtime/runtime\\.ts$'],
   ['llama', 'node_modules/@node-llama-cpp/', '^src/engines/llama/worker/native\\.ts$'],
-  ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
+  ['protobuf', 'node_modules/protobufjs/', '^src/(engines|inference)/'],
   ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny|node-av)/', '^src/media/'],
   ['pyodide', 'node_modules/pyodide/', '^src/sandbox/python-worker\\.ts$'],
   [
     'ffi',
     '^bun:ffi$',
-    '^src/(sandbox/syscall-filter|engines/workers/cpu-priority|engines/llama/worker/cuda-driver|engines/espeak/worker/library)\\.ts$',
+    '^src/(sandbox/syscall-filter|inference/workers/cpu-priority|engines/llama/worker/cuda-driver|engines/espeak/worker/library)\\.ts$',
   ],
   ['toml', 'node_modules/smol-toml/', '^src/config/config-file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/logging/json-logger\\.ts$'],
@@ -109,7 +111,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^web/', pathNot: TEST },
       to: {
-        path: '^(src|server|plugins|models|scripts|tools|test|bench)/',
+        path: '^(src|server|plugins|scripts|tools|test|bench)/',
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -122,14 +124,14 @@ module.exports = {
     {
       name: 'nothing-imports-the-console',
       severity: 'error',
-      from: { path: '^(src|server|plugins|models|scripts)/' },
+      from: { path: '^(src|server|plugins|scripts)/' },
       to: { path: '^web/' },
     },
     {
       name: 'front-ends-have-one-door',
       comment: 'Engines, plugins and scripts use a language only through src/text/front-end.ts',
       severity: 'error',
-      from: { path: '^(src|server|plugins|scripts|models)/', pathNot: ['^src/text/', TEST] },
+      from: { path: '^(src|server|plugins|scripts)/', pathNot: ['^src/text/', TEST] },
       to: { path: '^src/text/', pathNot: '^src/text/(front-end|espeak|word-alignment)\\.ts$' },
     },
     {
@@ -167,13 +169,13 @@ module.exports = {
       comment:
         'Only engines import packages, through src/index.ts; tests and benchmarks also import testing/',
       severity: 'error',
-      from: { path: '^(src|server|plugins|models|web|scripts)/', pathNot: TEST },
+      from: { path: '^(src|server|plugins|web|scripts)/', pathNot: TEST },
       to: { path: '^packages/', pathNot: '^packages/[^/]+/src/index\\.ts$' },
     },
     {
       name: 'only-engines-import-packages',
       severity: 'error',
-      from: { path: '^(src|server|plugins|models|web|scripts)/', pathNot: ['^src/engines/', TEST] },
+      from: { path: '^(src|server|plugins|web|scripts)/', pathNot: ['^src/engines/', TEST] },
       to: { path: '^packages/' },
     },
     {
@@ -181,7 +183,7 @@ module.exports = {
       comment: 'Exceptions: one script documents the events of a plugin, one checks a trace of them',
       severity: 'error',
       from: {
-        path: '^(src|models|scripts)/',
+        path: '^(src|scripts)/',
         pathNot: ['^scripts/(asyncapi|trace-check)\\.ts$', TEST],
       },
       to: { path: '^plugins/' },
@@ -191,7 +193,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^(src/plugin-host/|server/app\\.ts$)', pathNot: TEST },
       to: {
-        path: '^(src/(blobs|engines|media|records|sandbox|search|config)|server)/',
+        path: '^(src/(blobs|engines|inference|media|models|records|sandbox|search|config)|server)/',
         pathNot: '^src/config/section\\.ts$',
       },
     },
@@ -199,22 +201,27 @@ module.exports = {
       name: 'only-tests-and-scripts-import-the-server',
       comment: 'server is above the plugins: it connects the parts of the service, which do not know it',
       severity: 'error',
-      from: { path: '^(src|plugins|models|packages|web)/', pathNot: TEST },
+      from: { path: '^(src|plugins|packages|web)/', pathNot: TEST },
       to: { path: '^server/' },
     },
     {
-      name: 'config-uses-contract-kit-and-families',
+      name: 'config-uses-contract-kit-models-and-families',
       comment: 'The families of engines parse their tables; they load no engine before it is opened',
       severity: 'error',
       from: { path: '^src/config/', pathNot: TEST },
-      to: { path: PRODUCT, pathNot: ['^src/(contract|kit|config)/', '^src/engines/(families|family)\\.ts$'] },
+      to: {
+        path: PRODUCT,
+        pathNot: ['^src/(contract|kit|config|models)/', '^src/engines/(families|family)\\.ts$'],
+      },
     },
     {
       name: 'only-build-imports-features',
       comment: 'server/main.ts passes the plugins (server/plugins.ts) and the engines (server/build.ts)',
       severity: 'error',
       from: { path: '^server/', pathNot: ['^server/(main|build|plugins)\\.ts$', TEST] },
-      to: { path: ['^src/(engines|media|sandbox|search)/', '^server/build\\.ts$', '^plugins/'] },
+      to: {
+        path: ['^src/(engines|inference|media|models|sandbox|search)/', '^server/build\\.ts$', '^plugins/'],
+      },
     },
     {
       name: 'nothing-imports-main',

@@ -3,12 +3,12 @@ import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from './tools/harness/patience.ts';
 
 /** Tests next to the code. */
-const SOURCES = ['src', 'server', 'plugins', 'models', 'packages', 'scripts', 'tools', 'web'].map(
+const SOURCES = ['src', 'server', 'plugins', 'packages', 'scripts', 'tools', 'web'].map(
   (folder) => `${folder}/**/*.test.ts`,
 );
 /** Files of a group that their suffix names, in every folder. */
 const withSuffix = (suffix: string) =>
-  `{src,server,plugins,models,packages,scripts,tools,web,test}/**/*.${suffix}.test.ts`;
+  `{src,server,plugins,packages,scripts,tools,web,test}/**/*.${suffix}.test.ts`;
 const SUFFIXES = ['api', 'process', 'models', 'deep'].map(withSuffix);
 
 /** Tests that repeat their assertions more often in the deep tier. */

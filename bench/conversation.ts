@@ -1,8 +1,8 @@
 /** One side of a conversation: turns of speech, and silence while the other side speaks. */
 
-import { resolveModelFiles } from '../models/model-files.ts';
 import { Resampler } from '../src/audio/resampler.ts';
 import { loadPiper } from '../src/engines/piper/model.ts';
+import { resolveModelFiles } from '../src/models/model-files.ts';
 
 export const CONVERSATION_RATE_HZ = 24_000;
 /** Texts of the turns. Silence of the same length follows each turn. */

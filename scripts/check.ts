@@ -41,13 +41,13 @@ const CHECKS: readonly Check[] = [
     'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
     '--config',
     '.dependency-cruiser.cjs',
-    ...['src', 'server', 'plugins', 'models', 'packages', 'scripts', 'tools', 'web', 'test', 'bench', 'soak'],
+    ...['src', 'server', 'plugins', 'packages', 'scripts', 'tools', 'web', 'test', 'bench', 'soak'],
   ]),
   command('cycles', 'cycles between folders', [
     'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
     '--config',
     '.dependency-cruiser.folders.cjs',
-    ...['src', 'server', 'plugins', 'models', 'packages', 'web'],
+    ...['src', 'server', 'plugins', 'packages', 'web'],
   ]),
   command('exports', 'unused exports', [
     'node_modules/knip/bin/knip-bun.js',

@@ -1,15 +1,3 @@
-import { fetchEntries } from '../models/fetch.ts';
-import { fetchHubFiles } from '../models/hub.ts';
-import {
-  type CatalogEntry,
-  catalog,
-  catalogEntry,
-  entriesForEngines,
-  resolveModelFiles,
-} from '../models/model-files.ts';
-import { createProgress } from '../models/progress.ts';
-import { ModelFetchError } from '../models/source-error.ts';
-import { verifyEntries } from '../models/verify.ts';
 import { loadConfigAndPlugins } from '../server/config.ts';
 import { modelTables, type NeededFiles } from '../src/engines/family.ts';
 import { describeModels, type ListedFiles } from '../src/engines/model-list.ts';
@@ -22,6 +10,18 @@ import {
   modelsAtStart,
   modelsOf,
 } from '../src/engines/needed-files.ts';
+import { fetchEntries } from '../src/models/fetch.ts';
+import { fetchHubFiles } from '../src/models/hub.ts';
+import {
+  type CatalogEntry,
+  catalog,
+  catalogEntry,
+  entriesForEngines,
+  resolveModelFiles,
+} from '../src/models/model-files.ts';
+import { createProgress } from '../src/models/progress.ts';
+import { ModelFetchError } from '../src/models/source-error.ts';
+import { verifyEntries } from '../src/models/verify.ts';
 
 const USAGE = `Usage: bun run models <command>
   list              the models that the service can use: size, licence, model ids, whether they are on disk, memory

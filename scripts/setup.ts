@@ -195,10 +195,10 @@ async function downloadModels(extraEngines: readonly string[]): Promise<string> 
   const { enginesOfPlugins, entriesForModels, hubFilesForModels, modelsAtStart } = await import(
     '../src/engines/needed-files.ts'
   );
-  const { fetchEntries } = await import('../models/fetch.ts');
-  const { fetchHubFiles } = await import('../models/hub.ts');
-  const { createProgress } = await import('../models/progress.ts');
-  const { ModelFetchError } = await import('../models/source-error.ts');
+  const { fetchEntries } = await import('../src/models/fetch.ts');
+  const { fetchHubFiles } = await import('../src/models/hub.ts');
+  const { createProgress } = await import('../src/models/progress.ts');
+  const { ModelFetchError } = await import('../src/models/source-error.ts');
   const { config } = await loadConfigAndPlugins();
   const models = modelsAtStart(modelTables(config), config.requiredModels);
   const engines = [...enginesOfPlugins(config.plugins), ...extraEngines];

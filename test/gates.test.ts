@@ -93,6 +93,12 @@ describe('dependency directions', () => {
       "import '../engines/engine.ts';",
       'http-uses-contract-kit-guide-http-metrics',
     ],
+    [
+      'src/inference/uses-engines.ts',
+      "import '../engines/engine.ts';",
+      'inference-uses-contract-kit-inference-models-text',
+    ],
+    ['src/models/uses-engines.ts', "import '../engines/engine.ts';", 'models-uses-contract-kit-models'],
     ['src/media/uses-engines.ts', "import '../engines/engine.ts';", 'media-uses-contract-kit-audio-media'],
     ['src/sandbox/uses-engines.ts', "import '../engines/engine.ts';", 'sandbox-uses-contract-kit-sandbox'],
     ['src/search/uses-engines.ts', "import '../engines/engine.ts';", 'search-uses-contract-kit-search'],

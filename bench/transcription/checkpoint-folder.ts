@@ -2,9 +2,9 @@
 
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { resolveModelFiles } from '../../models/model-files.ts';
 import { loadConfig } from '../../server/config.ts';
 import { whisperEntry } from '../../src/engines/whisper/shared/weights.ts';
+import { resolveModelFiles } from '../../src/models/model-files.ts';
 
 /** Links the model files with their original names in one folder, as faster-whisper requires. */
 export function checkpointFolder(scratch: string, weights: string): string {

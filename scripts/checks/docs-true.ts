@@ -19,7 +19,7 @@ const PAGES = [
 /** The page that lists classes and functions with their files. */
 const CLASSES = 'docs/classes.md';
 const FOLDERS =
-  'src|server|plugins|native|models|scripts|test|tools|bench|soak|web|docs|examples|docker|deploy|\\.ci';
+  'src|server|plugins|native|scripts|test|tools|bench|soak|web|docs|examples|docker|deploy|\\.ci';
 /**
  * A repository path in prose, such as src/kit/clock.ts or docs/decisions; placeholders and globs are not
  * matched.
@@ -74,9 +74,9 @@ async function linkErrors(root: string, page: string, text: string): Promise<str
 /** Pages that comments refer to and that do not exist. */
 async function reasonErrors(root: string): Promise<string[]> {
   const errors: string[] = [];
-  for (const path of new Glob(
-    '{src,server,plugins,models,packages,native,scripts,tools}/**/*.{ts,h,cpp}',
-  ).scanSync(root)) {
+  for (const path of new Glob('{src,server,plugins,packages,native,scripts,tools}/**/*.{ts,h,cpp}').scanSync(
+    root,
+  )) {
     const text = await Bun.file(`${root}/${path}`).text();
     for (const [page] of text.matchAll(/(?<![\w/])docs\/[\w/-]+\.md/g)) {
       if (!existsSync(`${root}/${page}`)) errors.push(`${path}: names ${page}, which does not exist`);

@@ -28,7 +28,7 @@ const RULES: readonly SourceRule[] = [
 ];
 
 /** Sources with the rule of {@link SPREAD_LITERAL}, tests included. */
-const ALL_SOURCES = '{src,server,plugins,models,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}';
+const ALL_SOURCES = '{src,server,plugins,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}';
 /** A spread of an object literal, which has no effect but keeps several properties on one line. */
 const SPREAD_LITERAL = /\.\.\.\{(?!\s*\})/;
 

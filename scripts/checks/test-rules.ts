@@ -39,7 +39,7 @@ const UNIT_RULES: readonly TestRule[] = [
   },
 ];
 
-const TESTS = '{src,server,plugins,models,packages,scripts,tools,web,test}/**/*.{test,cases}.{ts,tsx}';
+const TESTS = '{src,server,plugins,packages,scripts,tools,web,test}/**/*.{test,cases}.{ts,tsx}';
 /** The deep tier may measure. The last file tests these rules. */
 const EXEMPT = /^test\/deep\/|\.deep\.test\.ts$|^test\/gates\.test\.ts$/;
 const UNIT = /^(?!test\/)(?!.*\.(?:api|process|models|deep)\.test\.).*\.test\.tsx?$/;

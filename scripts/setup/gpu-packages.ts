@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { readMembers } from '../../models/archive.ts';
-import { fetchWithClient } from '../../models/package-source.ts';
+import { readMembers } from '../../src/models/archive.ts';
+import { fetchWithClient } from '../../src/models/package-source.ts';
 
 /**
  * The wheel with the CUDA provider. The provider accepts exactly this version of ONNX Runtime. Wheels for different versions of

@@ -15,7 +15,7 @@ const REQUIREMENTS = [
   'tools/harness/clients/api-fuzz/requirements.txt',
 ];
 /** Sources that determine the graphs that the first start converts. */
-const GRAPH_SOURCES = 'src/engines/{*/import/**,cache/*,*/graphs/*}.ts';
+const GRAPH_SOURCES = 'src/{engines/{*/import/**,*/graphs/*},inference/cache/*}.ts';
 
 /**
  * Prepares what tests would otherwise prepare within their time limits: installs the Python packages of clients, and starts the service
@@ -23,7 +23,7 @@ const GRAPH_SOURCES = 'src/engines/{*/import/**,cache/*,*/graphs/*}.ts';
  */
 export async function prepareTests(root: string): Promise<string> {
   if (HAS_PIP) for (const path of REQUIREMENTS) await pythonPackages(join(root, path));
-  const sources = [...new Glob(GRAPH_SOURCES).scanSync(root), 'models/catalog.json'].sort();
+  const sources = [...new Glob(GRAPH_SOURCES).scanSync(root), 'src/models/catalog.json'].sort();
   const digest = sha256(sources.map((path) => readFileSync(join(root, path), 'utf8')).join('\0'));
   const stamp = join(USER_CACHE, 'converted-graphs', digest);
   if (existsSync(stamp)) return 'up to date';

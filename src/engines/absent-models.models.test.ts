@@ -1,7 +1,6 @@
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { resolveModelFiles } from '../../models/model-files.ts';
 import { startHubServer } from '../../test/doubles/hub-server.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
@@ -10,6 +9,7 @@ import { loadConfig } from '../config/config.ts';
 import type { ReadyReport, SttEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import { systemClock } from '../kit/clock.ts';
+import { resolveModelFiles } from '../models/model-files.ts';
 import type { LlamaModelSettings } from './llama/settings.ts';
 import type { WhisperModelSettings } from './whisper/settings.ts';
 

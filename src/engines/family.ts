@@ -5,7 +5,6 @@
  */
 
 import type { Static, TObject } from '@sinclair/typebox';
-import type { HubFiles, HubSettings } from '../../models/hub-reference.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import type { StartError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
@@ -28,13 +27,14 @@ import type { SttEngine, TtsEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
 import type { Slots } from '../contract/plugin.ts';
+import type { AudioLoad } from '../inference/audio-load.ts';
+import type { EngineMetrics } from '../inference/engine-metrics.ts';
+import type { PooledModels } from '../inference/on-demand/pooled-models.ts';
+import type { SharedDownload, Weights } from '../inference/on-demand/shared-download.ts';
+import type { InferencePool } from '../inference/pool/inference-pool.ts';
+import type { PoolSpec } from '../inference/pool/model-loader.ts';
 import type { ServiceHandle } from '../kit/lifecycle/lazy-services.ts';
-import type { AudioLoad } from './audio-load.ts';
-import type { EngineMetrics } from './engine-metrics.ts';
-import type { PooledModels } from './on-demand/pooled-models.ts';
-import type { SharedDownload, Weights } from './on-demand/shared-download.ts';
-import type { InferencePool } from './pool/inference-pool.ts';
-import type { PoolSpec } from './pool/model-loader.ts';
+import type { HubFiles, HubSettings } from '../models/hub-reference.ts';
 
 /** What a model does, and the interface of its engine. */
 export interface Engines {

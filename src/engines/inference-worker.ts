@@ -1,8 +1,8 @@
 /** Entry file of an inference process. The serving process must not import it. */
 
+import type { PoolSpec } from '../inference/pool/model-loader.ts';
+import { serveInference } from '../inference/pool/worker-loop.ts';
 import { LOADERS } from './loaders.ts';
-import type { PoolSpec } from './pool/model-loader.ts';
-import { serveInference } from './pool/worker-loop.ts';
 
 serveInference<PoolSpec>((spec, runtime, onImport) => {
   const loader = LOADERS.find(({ kind }) => kind === spec.kind);

@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hubRecordPath } from '../../models/hub-reference.ts';
-import { cachedFilePath, entriesForEngines } from '../../models/model-files.ts';
 import { type GgufPair, ggufFile } from '../../test/generators/gguf-writer.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import type { ModelSettings } from '../contract/core/settings.ts';
 import { sha256 } from '../kit/storage/content-hash.ts';
+import { hubRecordPath } from '../models/hub-reference.ts';
+import { cachedFilePath, entriesForEngines } from '../models/model-files.ts';
 import { ESPEAK_ENGINE } from './espeak/shared/files.ts';
 import { modelTables as models } from './family.ts';
 import type { KokoroModelSettings } from './kokoro/settings.ts';

@@ -1,14 +1,9 @@
 /** Describes the model files that the service can use, for `bun run models list` and for `GET /v1/models`. */
 
 import { statSync } from 'node:fs';
-import { type HubFiles, hubLicence, hubRecord, resolveHubFiles } from '../../models/hub-reference.ts';
-import {
-  type CatalogEntry,
-  catalog,
-  entriesForEngines,
-  resolveModelFiles,
-} from '../../models/model-files.ts';
 import type { ModelFiles } from '../contract/model-table.ts';
+import { type HubFiles, hubLicence, hubRecord, resolveHubFiles } from '../models/hub-reference.ts';
+import { type CatalogEntry, catalog, entriesForEngines, resolveModelFiles } from '../models/model-files.ts';
 import { familyOf } from './families.ts';
 import type { ModelTables } from './family.ts';
 import { type ConfiguredModel, componentsOf, filesOf, modelsOf } from './needed-files.ts';

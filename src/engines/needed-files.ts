@@ -1,8 +1,8 @@
 /** The files that the models of CONFIG need: entries of the model catalog, files of the hub, and files of the operator. */
 
-import type { HubFiles } from '../../models/hub-reference.ts';
-import { type CatalogEntry, entriesForEngines } from '../../models/model-files.ts';
 import type { ModelSettings } from '../contract/core/settings.ts';
+import type { HubFiles } from '../models/hub-reference.ts';
+import { type CatalogEntry, entriesForEngines } from '../models/model-files.ts';
 import { COMPONENTS, FAMILIES, familyOf } from './families.ts';
 import {
   type AnyComponent,

@@ -1,7 +1,6 @@
 /** Opens the engines for the model ids of CONFIG. All embedded models share one pool of inference processes. */
 
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_HUB_ENDPOINT, type HubSettings } from '../../models/hub-reference.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { StartError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
@@ -9,18 +8,19 @@ import type { Metrics } from '../contract/core/metrics.ts';
 import type { InferenceSettings } from '../contract/core/settings.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { ServiceProvider } from '../contract/plugin.ts';
+import { AudioLoad } from '../inference/audio-load.ts';
+import { engineMetrics } from '../inference/engine-metrics.ts';
+import { PooledModels } from '../inference/on-demand/pooled-models.ts';
+import { SharedDownload, type Weights } from '../inference/on-demand/shared-download.ts';
+import { backgroundPool } from '../inference/pool/background-pool.ts';
+import { inferencePool } from '../inference/pool/inference-pool.ts';
+import type { PoolSpec } from '../inference/pool/model-loader.ts';
+import { poolMeter } from '../inference/pool/pool-metrics.ts';
 import { LazyServices, type ServiceFactories } from '../kit/lifecycle/lazy-services.ts';
 import { noopTracer } from '../kit/logging/spans.ts';
-import { AudioLoad } from './audio-load.ts';
-import { engineMetrics } from './engine-metrics.ts';
+import { DEFAULT_HUB_ENDPOINT, type HubSettings } from '../models/hub-reference.ts';
 import { COMPONENTS } from './families.ts';
 import { type ConfiguredModels, ENGINE_TASKS, type EngineHost, modelTables, SLOT_OF_TASK } from './family.ts';
-import { PooledModels } from './on-demand/pooled-models.ts';
-import { SharedDownload, type Weights } from './on-demand/shared-download.ts';
-import { backgroundPool } from './pool/background-pool.ts';
-import { inferencePool } from './pool/inference-pool.ts';
-import type { PoolSpec } from './pool/model-loader.ts';
-import { poolMeter } from './pool/pool-metrics.ts';
 import { pooledModels } from './pool-models.ts';
 import { openTask } from './task-table.ts';
 

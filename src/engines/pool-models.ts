@@ -1,7 +1,7 @@
 import type { Slots } from '../contract/plugin.ts';
+import type { PooledModel } from '../inference/on-demand/pooled-models.ts';
 import { COMPONENTS, familiesOf } from './families.ts';
 import { ENGINE_TASKS, type ModelTables, SLOT_OF_TASK } from './family.ts';
-import type { PooledModel } from './on-demand/pooled-models.ts';
 
 /** The models of the pool that these slots need. */
 export function pooledModels(

@@ -1,13 +1,13 @@
 import { TypeGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { describe, expect, it } from 'vitest';
-import { catalog, entriesForEngines } from '../../models/model-files.ts';
 import { parseModels } from '../../src/config/models.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
 import { type AnyFamily, type EngineTask, SLOT_OF_TASK } from '../../src/engines/family.ts';
 import { LOADERS } from '../../src/engines/loaders.ts';
 import { engineProvider } from '../../src/engines/open-engines.ts';
 import { systemClock } from '../../src/kit/clock.ts';
+import { catalog, entriesForEngines } from '../../src/models/model-files.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 
 type Table = Readonly<Record<string, unknown>>;

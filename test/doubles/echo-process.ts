@@ -1,6 +1,6 @@
 /** A supervised process that echoes messages and exits at `die`. */
 
-import { serveProcess } from '../../src/engines/workers/worker-main.ts';
+import { serveProcess } from '../../src/inference/workers/worker-main.ts';
 
 export interface EchoLoad {
   /** Empty: the load never ends. */

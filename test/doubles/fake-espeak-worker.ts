@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { FromEspeak, LoadEspeakLibrary, ToEspeak } from '../../src/engines/espeak/shared/protocol.ts';
-import { serveProcess } from '../../src/engines/workers/worker-main.ts';
+import { serveProcess } from '../../src/inference/workers/worker-main.ts';
 
 /** Clauses with a meaning. Other clauses are returned with the voice. */
 export const EXIT = 'exit';

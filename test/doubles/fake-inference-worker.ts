@@ -4,8 +4,8 @@
  */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
-import { ModelUnavailableError, type StepModel } from '../../src/engines/pool/model.ts';
-import { serveInference } from '../../src/engines/pool/worker-loop.ts';
+import { ModelUnavailableError, type StepModel } from '../../src/inference/pool/model.ts';
+import { serveInference } from '../../src/inference/pool/worker-loop.ts';
 
 const RATE_HZ = 24_000;
 

@@ -8,7 +8,7 @@ import type {
   LoadLlama,
 } from '../../src/engines/llama/shared/protocol.ts';
 import { LlamaResponseReader } from '../../src/engines/llama/worker/response-reader.ts';
-import { serveProcess } from '../../src/engines/workers/worker-main.ts';
+import { serveProcess } from '../../src/inference/workers/worker-main.ts';
 
 /** A command as JSON in a message. */
 export interface FakeLlamaOrder {

@@ -6,7 +6,7 @@ import type {
   LoadSmartTurn,
   ToSmartTurn,
 } from '../../src/engines/smart-turn/shared/protocol.ts';
-import { serveProcess } from '../../src/engines/workers/worker-main.ts';
+import { serveProcess } from '../../src/inference/workers/worker-main.ts';
 
 /** First samples with a meaning. Other values are the probability that is returned. */
 export const EXIT = 2;

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type CatalogEntry, cachedFilePath } from '../../models/model-files.ts';
 import { sha256 } from '../../src/kit/storage/content-hash.ts';
+import { type CatalogEntry, cachedFilePath } from '../../src/models/model-files.ts';
 import { properReply, startFaultyServer } from '../doubles/faulty-server.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 
@@ -11,7 +11,7 @@ const weights = new Uint8Array(2_000_000).map((_, index) => (index * 31) % 251);
 const voice = new Uint8Array(300_000).map((_, index) => (index * 17) % 241);
 
 const worker = `
-  import { fetchEntries } from '${join(root, 'models/fetch.ts')}';
+  import { fetchEntries } from '${join(root, 'src/models/fetch.ts')}';
   const { modelsDir, entry } = JSON.parse(process.env.FETCH);
   const progress = { startDownload() {}, update() {}, finishDownload() {}, note: (line) => console.log(line) };
   console.log('fetched ' + (await fetchEntries(modelsDir, [entry], { signal: new AbortController().signal, progress })));

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from 'vitest';
-import { resolveModelFiles } from '../../models/model-files.ts';
 import { loadConfig } from '../../server/config.ts';
 import { sha256 } from '../../src/kit/storage/content-hash.ts';
+import { resolveModelFiles } from '../../src/models/model-files.ts';
 import { type LaunchedService, launchService, NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import { startHubServer } from '../doubles/hub-server.ts';
 import { HAS_CHROMIUM } from '../harness/chromium.ts';

@@ -1,9 +1,9 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cachedFilePath, catalog, catalogEntry, entriesForEngines } from '../../models/model-files.ts';
 import { loadConfig } from '../../server/config.ts';
 import { ESPEAK_ENGINE } from '../../src/engines/espeak/shared/files.ts';
+import { cachedFilePath, catalog, catalogEntry, entriesForEngines } from '../../src/models/model-files.ts';
 import { NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import { startHubServer } from '../doubles/hub-server.ts';
 import { ggufFile } from '../generators/gguf-writer.ts';
@@ -137,7 +137,7 @@ describe('bun run models', () => {
 
 test('setup fails with one line that names the path without write access', async () => {
   const checkout = await tempDir();
-  for (const path of ['scripts', 'models/source-error.ts', 'src/contract', 'src/engines', 'src/kit']) {
+  for (const path of ['scripts', 'src/models/source-error.ts', 'src/contract', 'src/engines', 'src/kit']) {
     await cp(join(root, path), join(checkout, path), { recursive: true });
   }
   // Even root cannot write to this folder.

@@ -78,7 +78,6 @@ test('in a folder whose name has spaces and non-ASCII letters, SIGINT does not c
     'src',
     'server',
     'plugins',
-    'models',
     'packages',
     'web',
     'docs',

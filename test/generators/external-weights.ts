@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import protobuf from 'protobufjs/light.js';
-import { decodeModel, encodeModel, type Tensor } from '../../src/engines/onnx/onnx-proto.ts';
+import { decodeModel, encodeModel, type Tensor } from '../../src/inference/onnx/onnx-proto.ts';
 
 const MIN_BYTES = 1024;
 /** TensorProto.DataLocation */

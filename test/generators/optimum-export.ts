@@ -5,11 +5,7 @@
 
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { resolveModelFiles } from '../../models/model-files.ts';
 import { loadConfig } from '../../server/config.ts';
-import { GraphBuilder } from '../../src/engines/onnx/graph-builder.ts';
-import type { LinearLayer } from '../../src/engines/onnx/linear-layer.ts';
-import { AttributeType, DataType, encodeModel, type Graph } from '../../src/engines/onnx/onnx-proto.ts';
 import { Ct2Checkpoint } from '../../src/engines/whisper/import/ct2-checkpoint.ts';
 import {
   type AttentionWeights,
@@ -17,6 +13,10 @@ import {
   type WhisperWeights,
   whisperWeights,
 } from '../../src/engines/whisper/import/weights.ts';
+import { GraphBuilder } from '../../src/inference/onnx/graph-builder.ts';
+import type { LinearLayer } from '../../src/inference/onnx/linear-layer.ts';
+import { AttributeType, DataType, encodeModel, type Graph } from '../../src/inference/onnx/onnx-proto.ts';
+import { resolveModelFiles } from '../../src/models/model-files.ts';
 
 /** `merged`: one decoder with a switch. `split`: two decoders, like transformers 4.43 to 4.45. */
 export type OptimumForm = 'merged' | 'split';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { resolveModelFiles } from '../../models/model-files.ts';
-import { makeNode } from '../../src/engines/onnx/graph-builder.ts';
-import { DataType, decodeModel, encodeModel, type Node } from '../../src/engines/onnx/onnx-proto.ts';
-import { floatTensor } from '../../src/engines/onnx/tensors.ts';
+import { makeNode } from '../../src/inference/onnx/graph-builder.ts';
+import { DataType, decodeModel, encodeModel, type Node } from '../../src/inference/onnx/onnx-proto.ts';
+import { floatTensor } from '../../src/inference/onnx/tensors.ts';
+import { resolveModelFiles } from '../../src/models/model-files.ts';
 import type { HubFile } from '../doubles/hub-server.ts';
 
 /** Piper voices made of the voice of the catalog, because the hub of real ones cannot be reached by tests. */

@@ -1,11 +1,11 @@
 /** A small Whisper model of two layers with random weights. */
 
-import type { LinearLayer } from '../../src/engines/onnx/linear-layer.ts';
 import type {
   AttentionWeights,
   Convolution,
   WhisperWeights,
 } from '../../src/engines/whisper/import/weights.ts';
+import type { LinearLayer } from '../../src/inference/onnx/linear-layer.ts';
 import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 import { type StoredVariable, storedCheckpoint } from './ct2-writer.ts';
 

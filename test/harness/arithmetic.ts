@@ -1,5 +1,5 @@
 import type { TestContext } from 'vitest';
-import { arithmeticFor } from '../../src/engines/runtime/cpu-arithmetic.ts';
+import { arithmeticFor } from '../../src/inference/runtime/cpu-arithmetic.ts';
 
 /**
  * Skips a test of int8 weights on processors without dot-product instructions: their products saturate there, and the

@@ -6,10 +6,10 @@ import { loadKokoro } from '../../src/engines/kokoro/worker/model.ts';
 import { frameKinds } from '../../src/engines/kokoro/worker/norm-statistics.ts';
 import { loadPhonemizer } from '../../src/engines/kokoro/worker/phonemizer.ts';
 import { loadVoice, prosodyOf } from '../../src/engines/kokoro/worker/voices.ts';
-import type { Arithmetic } from '../../src/engines/onnx/convolution-product.ts';
-import type { SpeechRequest } from '../../src/engines/pool/model.ts';
-import { arithmeticFor } from '../../src/engines/runtime/cpu-arithmetic.ts';
-import { openGraph } from '../../src/engines/runtime/runtime.ts';
+import type { Arithmetic } from '../../src/inference/onnx/convolution-product.ts';
+import type { SpeechRequest } from '../../src/inference/pool/model.ts';
+import { arithmeticFor } from '../../src/inference/runtime/cpu-arithmetic.ts';
+import { openGraph } from '../../src/inference/runtime/runtime.ts';
 import { DEFAULT_LANGUAGE } from '../../src/text/front-end.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 

@@ -1,7 +1,7 @@
 /** Comparison of the times of words with the audio. */
 
 import type { SpokenWord } from '../../src/contract/engines/engine.ts';
-import type { SpeechModel } from '../../src/engines/pool/model.ts';
+import type { SpeechModel } from '../../src/inference/pool/model.ts';
 import { pausesOf } from './audio-checks.ts';
 
 export interface TimedSpeech {

@@ -3,7 +3,6 @@
  * without cache or batches. Matrices are arrays of rows.
  */
 
-import type { LinearLayer } from '../../src/engines/onnx/linear-layer.ts';
 import type {
   AttentionWeights,
   Convolution,
@@ -11,6 +10,7 @@ import type {
   Norm,
   WhisperWeights,
 } from '../../src/engines/whisper/import/weights.ts';
+import type { LinearLayer } from '../../src/inference/onnx/linear-layer.ts';
 
 export type Matrix = readonly Float64Array[];
 

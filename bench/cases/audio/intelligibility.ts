@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../server/config.ts';
+import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import { type SpokenText, wordErrors } from '../../../tools/harness/media/transcript-normalizer.ts';
 import { runPeer } from '../../python.ts';
 import { report } from '../../report.ts';

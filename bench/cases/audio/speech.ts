@@ -1,7 +1,7 @@
 /** Time to first audio, real-time factor and event loop pauses, compared with kokoro-onnx. */
 
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../server/config.ts';
+import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import { runPeer } from '../../python.ts';
 import { type Row, report } from '../../report.ts';
 import { launchBenchService, type Service, speak, type TimedSpeech } from '../../service.ts';

@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../server/config.ts';
+import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import { launchService } from '../../../tools/harness/services/launcher.ts';
 import { Caller, type Reply } from '../../conversations/caller.ts';
 import {

@@ -1,8 +1,8 @@
 /** Embeddings over HTTP, compared with ONNX Runtime in a Python process with the same model file. */
 
 import { cpus, loadavg } from 'node:os';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../server/config.ts';
+import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import {
   launchService,
   NO_RECOGNISER,

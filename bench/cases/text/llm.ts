@@ -1,8 +1,8 @@
 /** The embedded language models over HTTP, compared with node-llama-cpp in its own process. */
 
 import { existsSync } from 'node:fs';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../server/config.ts';
+import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import {
   launchService,
   NO_RECOGNISER,

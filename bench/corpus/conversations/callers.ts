@@ -6,14 +6,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../server/config.ts';
 import { Resampler } from '../../../src/audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { SpokenWord } from '../../../src/contract/engines/engine.ts';
 import { loadKokoro } from '../../../src/engines/kokoro/worker/model.ts';
 import { loadPiper } from '../../../src/engines/piper/model.ts';
-import type { SpeechModel } from '../../../src/engines/pool/model.ts';
+import type { SpeechModel } from '../../../src/inference/pool/model.ts';
+import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { rms, scaled } from '../noise.ts';
 import { readWav, writeWav } from '../wav-file.ts';

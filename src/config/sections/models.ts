@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { DEFAULT_HUB_ENDPOINT, type HubSettings } from '../../../models/hub-reference.ts';
 import { Secret } from '../../contract/core/secret.ts';
+import { DEFAULT_HUB_ENDPOINT, type HubSettings } from '../../models/hub-reference.ts';
 import { ConfigError } from '../config-error.ts';
 import { type Environment, readVariables, textOf, textVariable } from '../variable.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { loadConfig } from '../../config/config.ts';
+import { resolveModelFiles } from '../../models/model-files.ts';
 import { FRONT_ENDS, requireFrontEnd } from '../../text/front-end.ts';
 import { vocabularyOf } from '../kokoro/shared/tokens.ts';
 import fixture from './fixtures/misaki.json' with { type: 'json' };

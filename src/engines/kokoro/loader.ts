@@ -1,5 +1,5 @@
+import { defineLoader } from '../../inference/pool/model-loader.ts';
 import { espeakOfProcess } from '../espeak/host/process-engine.ts';
-import { defineLoader } from '../pool/model-loader.ts';
 import type { KokoroSpec } from './settings.ts';
 import { loadKokoro } from './worker/model.ts';
 

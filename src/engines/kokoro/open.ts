@@ -2,11 +2,11 @@
 
 import type { TtsEngine } from '../../contract/engines/engine.ts';
 import type { VoiceFitter } from '../../contract/engines/voice.ts';
+import type { SpeechRequest } from '../../inference/pool/model.ts';
+import { poolTtsEngine } from '../../inference/pool/tts-engine.ts';
+import { arithmeticFor } from '../../inference/runtime/cpu-arithmetic.ts';
 import { type ServiceHandle, serviceHandle } from '../../kit/lifecycle/lazy-services.ts';
 import type { EngineHost, OpenedEngines } from '../family.ts';
-import type { SpeechRequest } from '../pool/model.ts';
-import { poolTtsEngine } from '../pool/tts-engine.ts';
-import { arithmeticFor } from '../runtime/cpu-arithmetic.ts';
 import { kokoroLanguages } from './host/languages.ts';
 import { kokoroVoices } from './host/named-voices.ts';
 import { PresetStatistics } from './host/preset-statistics.ts';

@@ -4,11 +4,11 @@
  */
 
 import type { TextEngine } from '../../contract/engines/text.ts';
+import { RetriedLoad, retriedTextEngine } from '../../inference/on-demand/retried-load.ts';
+import type { SharedDownload } from '../../inference/on-demand/shared-download.ts';
+import { SharedTextEngine } from '../../inference/on-demand/shared-engine.ts';
+import { OnDemandTextEngine } from '../../inference/on-demand/text-engine.ts';
 import type { EngineHost, OpenedEngines } from '../family.ts';
-import { RetriedLoad, retriedTextEngine } from '../on-demand/retried-load.ts';
-import type { SharedDownload } from '../on-demand/shared-download.ts';
-import { SharedTextEngine } from '../on-demand/shared-engine.ts';
-import { OnDemandTextEngine } from '../on-demand/text-engine.ts';
 import { openLlama } from './host/engine.ts';
 import { llamaWeights } from './host/weights.ts';
 import { llamaWorkerMeter } from './host/worker-metrics.ts';

@@ -1,4 +1,4 @@
-import { defineLoader } from '../pool/model-loader.ts';
+import { defineLoader } from '../../inference/pool/model-loader.ts';
 import type { MinilmSpec } from './settings.ts';
 import { loadMinilm } from './worker/model.ts';
 

@@ -1,4 +1,4 @@
-import { resolveModelFiles } from '../../../models/model-files.ts';
+import { resolveModelFiles } from '../../models/model-files.ts';
 import type { PoolMembership } from '../family.ts';
 import type { MinilmModelSettings, MinilmSpec } from './settings.ts';
 

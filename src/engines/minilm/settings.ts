@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import type { EmbedModelSettings } from '../../contract/core/settings.ts';
-import type { PoolSpec } from '../pool/model-loader.ts';
+import type { PoolSpec } from '../../inference/pool/model-loader.ts';
 import { kindKey, modelTable, tokenIdsKey } from '../table-keys.ts';
 
 const KIND = 'minilm';

@@ -1,10 +1,10 @@
 /** Speech engines for Piper voices: their names, speakers and languages. */
 
 import type { TtsEngine } from '../../contract/engines/engine.ts';
-import type { ExpectedSpeech } from '../on-demand/retried-load.ts';
-import type { InferencePool } from '../pool/inference-pool.ts';
-import type { SpeechDescription } from '../pool/model.ts';
-import { poolTtsEngine } from '../pool/tts-engine.ts';
+import type { ExpectedSpeech } from '../../inference/on-demand/retried-load.ts';
+import type { InferencePool } from '../../inference/pool/inference-pool.ts';
+import type { SpeechDescription } from '../../inference/pool/model.ts';
+import { poolTtsEngine } from '../../inference/pool/tts-engine.ts';
 import { parsePiperVoice } from './hub-voices.ts';
 import { piperLanguage, piperLanguages, piperVoices, requireSpeaker } from './named-voices.ts';
 import type { PiperModelSettings } from './settings.ts';

@@ -3,7 +3,6 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { catalog, resolveModelFiles } from '../../../models/model-files.ts';
 import { type HubServerOptions, startHubServer } from '../../../test/doubles/hub-server.ts';
 import { onPiperHub, piperFiles, withSpeakers } from '../../../test/generators/piper-voices.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
@@ -15,6 +14,7 @@ import { loadConfig } from '../../config/config.ts';
 import type { TtsModelSettings } from '../../contract/core/settings.ts';
 import type { SpokenWord, SynthesisRequest, TtsEngine } from '../../contract/engines/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
+import { catalog, resolveModelFiles } from '../../models/model-files.ts';
 import { ESPEAK_ENGINE } from '../espeak/shared/files.ts';
 import type { PiperModelSettings } from './settings.ts';
 

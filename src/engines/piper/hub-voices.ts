@@ -1,7 +1,7 @@
 /** The voices of Piper: the one of the model catalog, those of the model hub, and files of the operator. */
 
-import type { HubFiles } from '../../../models/hub-reference.ts';
 import { StartError } from '../../contract/core/error.ts';
+import type { HubFiles } from '../../models/hub-reference.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
 
 /** Repository of the voices, in a folder for each language, speaker and quality. */

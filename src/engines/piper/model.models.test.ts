@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
 import { clickRatio, loudnessDb, maxGapMs, silentEdges } from '../../../test/media/audio-checks.ts';
 import { maxPauseInWord, timedSpeech } from '../../../test/media/word-checks.ts';
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { splitSentences } from '../../audio/sentences.ts';
 import { loadConfig } from '../../config/config.ts';
-import type { SpeechModel, SpeechRequest } from '../pool/model.ts';
+import type { SpeechModel, SpeechRequest } from '../../inference/pool/model.ts';
+import { resolveModelFiles } from '../../models/model-files.ts';
 import { loadPiper } from './model.ts';
 import { splitPiperGraph } from './split-graph.ts';
 import { parsePiperSettings } from './voice-settings.ts';

@@ -1,13 +1,18 @@
 /** A Piper voice on ONNX Runtime: text to samples, window by window. */
 
 import type { Float32Samples } from '../../contract/engines/audio.ts';
+import type {
+  SpeechDescription,
+  SpeechModel,
+  SpeechRequest,
+  SpeechResult,
+} from '../../inference/pool/model.ts';
+import { type FrameWindow, frameWindows, type WindowPlan } from '../../inference/runtime/frame-windows.ts';
+import { type GraphOutput, type GraphSession, openGraph } from '../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../inference/runtime/runtime-options.ts';
+import { WordTimes } from '../../inference/runtime/word-times.ts';
 import { loadEspeak } from '../../text/espeak.ts';
 import { type EspeakNg, wordsIn } from '../../text/front-end.ts';
-import type { SpeechDescription, SpeechModel, SpeechRequest, SpeechResult } from '../pool/model.ts';
-import { type FrameWindow, frameWindows, type WindowPlan } from '../runtime/frame-windows.ts';
-import { type GraphOutput, type GraphSession, openGraph } from '../runtime/runtime.ts';
-import type { RuntimeOptions } from '../runtime/runtime-options.ts';
-import { WordTimes } from '../runtime/word-times.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
 import { type ClausePhonemes, createPiperG2p, type PiperG2p, phonemesInOneCall } from './g2p.ts';
 import { piperLanguage } from './named-voices.ts';

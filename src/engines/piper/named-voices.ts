@@ -3,9 +3,9 @@
 import { basename } from 'node:path';
 import { similarNamesHint } from '../../contract/core/nearest-name.ts';
 import { OPENAI_VOICES } from '../../contract/engines/named-voice.ts';
+import { type NamedVoices, voiceKey } from '../../inference/pool/named-voices.ts';
+import type { SpokenLanguages } from '../../inference/pool/spoken-languages.ts';
 import { frontEndOf } from '../../text/front-end.ts';
-import { type NamedVoices, voiceKey } from '../pool/named-voices.ts';
-import type { SpokenLanguages } from '../pool/spoken-languages.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
 import { parsePiperVoice } from './hub-voices.ts';
 

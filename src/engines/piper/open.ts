@@ -2,12 +2,12 @@
 
 import type { TtsEngine } from '../../contract/engines/engine.ts';
 import type { FastSpeech } from '../../contract/engines/fast-speech.ts';
+import { OnDemandSpeech } from '../../inference/on-demand/fast-speech.ts';
+import { openPooledEngine } from '../../inference/on-demand/pooled-engine.ts';
+import { retriedTtsEngine } from '../../inference/on-demand/retried-load.ts';
+import { catalogWeights } from '../../inference/on-demand/weights.ts';
 import type { ServiceHandle } from '../../kit/lifecycle/lazy-services.ts';
 import type { EngineHost, OpenedEngines } from '../family.ts';
-import { OnDemandSpeech } from '../on-demand/fast-speech.ts';
-import { openPooledEngine } from '../on-demand/pooled-engine.ts';
-import { retriedTtsEngine } from '../on-demand/retried-load.ts';
-import { catalogWeights } from '../on-demand/weights.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
 import { openPiperEngine, piperBeforeLoad } from './engine.ts';
 import { piperPool } from './pool.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { resolveHubFiles } from '../../../models/hub-reference.ts';
-import { resolveModelFiles } from '../../../models/model-files.ts';
+import { resolveHubFiles } from '../../models/hub-reference.ts';
+import { resolveModelFiles } from '../../models/model-files.ts';
 import type { PoolMembership } from '../family.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
 import { hubPiper, requirePiperVoice } from './hub-voices.ts';

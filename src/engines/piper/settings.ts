@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { TtsModelSettings } from '../../contract/core/settings.ts';
+import type { PoolSpec } from '../../inference/pool/model-loader.ts';
 import type { TableSource } from '../family.ts';
-import type { PoolSpec } from '../pool/model-loader.ts';
 import {
   compatibilityKey,
   compatibilityOf,

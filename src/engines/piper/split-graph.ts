@@ -12,10 +12,16 @@
  * always gives the same audio.
  */
 
-import { makeNode } from '../onnx/graph-builder.ts';
-import { decodeModel, encodeModel, type Graph, type Model, type Node } from '../onnx/onnx-proto.ts';
-import { extractSubgraph, GraphIndex } from '../onnx/rewrite.ts';
-import { floatTensor, int64Tensor } from '../onnx/tensors.ts';
+import { makeNode } from '../../inference/onnx/graph-builder.ts';
+import {
+  decodeModel,
+  encodeModel,
+  type Graph,
+  type Model,
+  type Node,
+} from '../../inference/onnx/onnx-proto.ts';
+import { extractSubgraph, GraphIndex } from '../../inference/onnx/rewrite.ts';
+import { floatTensor, int64Tensor } from '../../inference/onnx/tensors.ts';
 
 /** First convolution of the generator in Piper's exports. Its input is the latent. */
 const FIRST_CONVOLUTION = '/dec/conv_pre/Conv';

@@ -1,4 +1,4 @@
-import { defineLoader } from '../pool/model-loader.ts';
+import { defineLoader } from '../../inference/pool/model-loader.ts';
 import type { SpeakersSpec } from './shared/spec.ts';
 import { loadSpeakers } from './worker/model.ts';
 

@@ -1,4 +1,4 @@
-import { defineLoader } from '../pool/model-loader.ts';
+import { defineLoader } from '../../inference/pool/model-loader.ts';
 import { loadWhisper } from './model.ts';
 import type { WhisperSpec } from './settings.ts';
 

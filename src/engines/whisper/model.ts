@@ -1,9 +1,9 @@
 /** Whisper in the inference process: loads the graphs and transcribes one window of audio per request. */
 
-import type { LinearArithmetic } from '../onnx/linear-layer.ts';
-import type { StepModel } from '../pool/model.ts';
-import { arithmeticFor } from '../runtime/cpu-arithmetic.ts';
-import type { RuntimeOptions } from '../runtime/runtime-options.ts';
+import type { LinearArithmetic } from '../../inference/onnx/linear-layer.ts';
+import type { StepModel } from '../../inference/pool/model.ts';
+import { arithmeticFor } from '../../inference/runtime/cpu-arithmetic.ts';
+import type { RuntimeOptions } from '../../inference/runtime/runtime-options.ts';
 import { sileroFile } from '../silero/shared/file.ts';
 import { loadSilero } from '../silero/worker/model.ts';
 import { SpeechGate } from './decode/speech-gate.ts';

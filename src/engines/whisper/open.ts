@@ -1,9 +1,9 @@
 /** Opens the engines of Whisper models that the pool has loaded, or that are loaded later. */
 
 import type { SttEngine } from '../../contract/engines/engine.ts';
+import { openPooledEngine } from '../../inference/on-demand/pooled-engine.ts';
+import { retriedSttEngine } from '../../inference/on-demand/retried-load.ts';
 import type { EngineHost, OpenedEngines } from '../family.ts';
-import { openPooledEngine } from '../on-demand/pooled-engine.ts';
-import { retriedSttEngine } from '../on-demand/retried-load.ts';
 import { whisperEngine } from './host/engine.ts';
 import { whisperPool } from './pool.ts';
 import type { WhisperModelSettings } from './settings.ts';

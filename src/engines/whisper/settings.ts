@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { ModelSettings } from '../../contract/core/settings.ts';
+import type { PoolSpec } from '../../inference/pool/model-loader.ts';
 import type { TableSource } from '../family.ts';
-import type { PoolSpec } from '../pool/model-loader.ts';
 import { kindKey, modelTable, requireWeightsForm, weightsKey } from '../table-keys.ts';
 import { hubWhisper } from './shared/weights.ts';
 

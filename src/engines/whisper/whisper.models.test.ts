@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
 import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/media/heard-audio.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
@@ -16,6 +15,7 @@ import type {
   TranscriptionRequest,
 } from '../../contract/engines/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
+import { resolveModelFiles } from '../../models/model-files.ts';
 
 /** Transcribes real recordings with the default model in its process. */
 

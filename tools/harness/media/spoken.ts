@@ -3,10 +3,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../server/config.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
 import { loadPiper } from '../../../src/engines/piper/model.ts';
+import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import { cachedFiles } from './fixture-cache.ts';
 import { joined } from './sample-runs.ts';
 

@@ -13,10 +13,10 @@ import type {
   VideoEngine,
   VideoSegment,
 } from '../../../contract/engines/video.ts';
+import { fromProcessError } from '../../../inference/workers/process-protocol.ts';
 import { type EndReason, limitedCommand, OneShotProcess } from '../../../kit/process/one-shot-process.ts';
 import { residentBytes } from '../../../kit/process/resident-memory.ts';
 import { sendToChild } from '../../../kit/process/send-to-child.ts';
-import { fromProcessError } from '../../workers/process-protocol.ts';
 import type { ContinuationJob, ContinuationResult } from '../shared/protocol.ts';
 
 const ENTRY = join(import.meta.dirname, '../worker/main.ts');

@@ -1,6 +1,6 @@
 /** IPC messages between the server and a continuation process. Each process generates one segment. */
 
-import type { ProcessError } from '../../workers/process-protocol.ts';
+import type { ProcessError } from '../../../inference/workers/process-protocol.ts';
 
 export interface ContinuationJob {
   /** Path of the clip. */

@@ -1,8 +1,8 @@
 /** Entry point of a continuation process, which generates one segment. Never loaded by the server. */
 
+import { setSchedIdle } from '../../../inference/workers/cpu-priority.ts';
+import { toProcessError } from '../../../inference/workers/process-protocol.ts';
 import { exitWithParent } from '../../../kit/process/child-lifecycle.ts';
-import { setSchedIdle } from '../../workers/cpu-priority.ts';
-import { toProcessError } from '../../workers/process-protocol.ts';
 import type { ContinuationJob, ContinuationResult } from '../shared/protocol.ts';
 
 const send = (message: ContinuationResult) => process.send?.(message);

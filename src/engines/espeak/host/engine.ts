@@ -6,8 +6,8 @@
 import { fileURLToPath } from 'node:url';
 import { StartError } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
-import { ModelUnavailableError } from '../../pool/model.ts';
-import { SupervisedProcess } from '../../workers/supervised-process.ts';
+import { ModelUnavailableError } from '../../../inference/pool/model.ts';
+import { SupervisedProcess } from '../../../inference/workers/supervised-process.ts';
 import {
   type FromEspeak,
   type LoadEspeakLibrary,

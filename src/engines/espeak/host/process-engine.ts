@@ -1,5 +1,5 @@
+import { workerLog } from '../../../inference/workers/worker-log.ts';
 import type { EspeakNg } from '../../../text/front-end.ts';
-import { workerLog } from '../../workers/worker-log.ts';
 import { EspeakEngine } from './engine.ts';
 
 let engine: EspeakEngine | undefined;

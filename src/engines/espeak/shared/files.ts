@@ -1,6 +1,6 @@
 /** The files of eSpeak NG in the model cache. */
 
-import { resolveModelFiles } from '../../../../models/model-files.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
 
 const PLATFORM = `${process.platform}-${process.arch}`;
 

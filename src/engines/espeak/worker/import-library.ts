@@ -2,8 +2,8 @@
 
 import { mkdir, open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { readZipMember, zipMembers } from '../../../../models/zip-file.ts';
-import { importOnce } from '../../cache/import-cache.ts';
+import { importOnce } from '../../../inference/cache/import-cache.ts';
+import { readZipMember, zipMembers } from '../../../models/zip-file.ts';
 import { espeakWheel } from '../shared/files.ts';
 
 /** Increment when the layout of the folder changes. */

@@ -1,6 +1,6 @@
 /** Entry file of the eSpeak process. The other processes must not import it. */
 
-import { serveProcess } from '../../workers/worker-main.ts';
+import { serveProcess } from '../../../inference/workers/worker-main.ts';
 import type { FromEspeak, LoadEspeakLibrary, ToEspeak } from '../shared/protocol.ts';
 import { importEspeak } from './import-library.ts';
 import { type EspeakLibrary, openLibrary } from './library.ts';

@@ -1,5 +1,5 @@
+import { type SpokenLanguages, spokenLanguages } from '../../../inference/pool/spoken-languages.ts';
 import { FRONT_ENDS, requireFrontEnd } from '../../../text/front-end.ts';
-import { type SpokenLanguages, spokenLanguages } from '../../pool/spoken-languages.ts';
 import { languageOfPreset } from '../shared/preset-languages.ts';
 import { kokoroVoices } from './named-voices.ts';
 

@@ -5,8 +5,8 @@
 
 import { quotedName, similarNamesHint } from '../../../contract/core/nearest-name.ts';
 import type { NamedVoice, OpenaiVoice } from '../../../contract/engines/named-voice.ts';
-import type { ModelVoice } from '../../pool/model.ts';
-import { displayName, type NamedVoices, voiceKey } from '../../pool/named-voices.ts';
+import type { ModelVoice } from '../../../inference/pool/model.ts';
+import { displayName, type NamedVoices, voiceKey } from '../../../inference/pool/named-voices.ts';
 import { languageOfPreset, spokenPresetNames } from '../shared/preset-languages.ts';
 import { type VoiceWeights, writeMix } from '../shared/voice-mix.ts';
 

@@ -1,11 +1,11 @@
 /**
  * Speaker embedding and pitch of Kokoro's English preset voices, in preset-voices.json. `bun tools/measure-presets.ts` writes
  * the file: it synthesizes two sentences with each voice and measures them. Do so after a change of the speech model, of
- * the voices or of the speaker encoder in models/catalog.json; a test compares their checksums.
+ * the voices or of the speaker encoder in src/models/catalog.json; a test compares their checksums.
  */
 
-import { catalogEntry } from '../../../../models/model-files.ts';
 import { sha256 } from '../../../kit/storage/content-hash.ts';
+import { catalogEntry } from '../../../models/model-files.ts';
 import table from './preset-voices.json' with { type: 'json' };
 import type { PresetVoice } from './voice-blend.ts';
 

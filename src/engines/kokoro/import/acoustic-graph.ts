@@ -4,11 +4,11 @@
  * Runtime) by a convolution. For a GPU, the remaining convolutions become products.
  */
 
-import { type Arithmetic, convolutionProduct } from '../../onnx/convolution-product.ts';
-import { GraphBuilder, makeNode } from '../../onnx/graph-builder.ts';
-import type { Graph, Node } from '../../onnx/onnx-proto.ts';
-import { GraphIndex, readQuantizedLayer, replaceNodes } from '../../onnx/rewrite.ts';
-import { dequantize, floatsOf, floatTensor } from '../../onnx/tensors.ts';
+import { type Arithmetic, convolutionProduct } from '../../../inference/onnx/convolution-product.ts';
+import { GraphBuilder, makeNode } from '../../../inference/onnx/graph-builder.ts';
+import type { Graph, Node } from '../../../inference/onnx/onnx-proto.ts';
+import { GraphIndex, readQuantizedLayer, replaceNodes } from '../../../inference/onnx/rewrite.ts';
+import { dequantize, floatsOf, floatTensor } from '../../../inference/onnx/tensors.ts';
 import { normSlots } from './generator-graph.ts';
 import { doubledRate, halvedRate, stridedProduct } from './gpu-layers.ts';
 

@@ -10,11 +10,16 @@
  * - Norm and Snake activation are folded into five element-wise operations around one sine.
  */
 
-import { type Arithmetic, convolutionProduct, rearrangeTaps, slice } from '../../onnx/convolution-product.ts';
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import type { Graph } from '../../onnx/onnx-proto.ts';
-import { GraphIndex, readQuantizedLayer } from '../../onnx/rewrite.ts';
-import { floatsOf, valuesOf } from '../../onnx/tensors.ts';
+import {
+  type Arithmetic,
+  convolutionProduct,
+  rearrangeTaps,
+  slice,
+} from '../../../inference/onnx/convolution-product.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import type { Graph } from '../../../inference/onnx/onnx-proto.ts';
+import { GraphIndex, readQuantizedLayer } from '../../../inference/onnx/rewrite.ts';
+import { floatsOf, valuesOf } from '../../../inference/onnx/tensors.ts';
 
 /** Name prefixes of the generator's nodes and weights in the published graph. */
 const NODES = '/decoder/decoder/generator/';

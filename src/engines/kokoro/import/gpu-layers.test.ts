@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import { GraphBuilder, makeNode } from '../../../inference/onnx/graph-builder.ts';
+import { encodeModel, type Graph } from '../../../inference/onnx/onnx-proto.ts';
+import { GraphIndex } from '../../../inference/onnx/rewrite.ts';
+import { floatTensor } from '../../../inference/onnx/tensors.ts';
+import { openGraph } from '../../../inference/runtime/runtime.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import { GraphBuilder, makeNode } from '../../onnx/graph-builder.ts';
-import { encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
-import { GraphIndex } from '../../onnx/rewrite.ts';
-import { floatTensor } from '../../onnx/tensors.ts';
-import { openGraph } from '../../runtime/runtime.ts';
 import { doubledRate, halvedRate, stridedProduct } from './gpu-layers.ts';
 
 const random = seededRandom(1);

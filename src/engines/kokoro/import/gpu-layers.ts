@@ -3,11 +3,11 @@
  * whenever the length of its input changes, which takes about 7 ms on an H100; here every utterance has another length.
  */
 
-import { slice } from '../../onnx/convolution-product.ts';
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import type { Node } from '../../onnx/onnx-proto.ts';
-import type { GraphIndex } from '../../onnx/rewrite.ts';
-import { floatsOf } from '../../onnx/tensors.ts';
+import { slice } from '../../../inference/onnx/convolution-product.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import type { Node } from '../../../inference/onnx/onnx-proto.ts';
+import type { GraphIndex } from '../../../inference/onnx/rewrite.ts';
+import { floatsOf } from '../../../inference/onnx/tensors.ts';
 
 /** Replacement of a node; the last value keeps its name. */
 interface Replacement {

@@ -1,11 +1,11 @@
 /** Converts the published Kokoro file into optimized graphs, once per machine and kind of arithmetic. */
 
 import { join } from 'node:path';
-import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
-import { importOnce } from '../../cache/import-cache.ts';
-import type { Arithmetic } from '../../onnx/convolution-product.ts';
-import { restoreFloatLayers } from '../../onnx/float-layers.ts';
-import { DataType, decodeModel, encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
+import { importOnce } from '../../../inference/cache/import-cache.ts';
+import type { Arithmetic } from '../../../inference/onnx/convolution-product.ts';
+import { restoreFloatLayers } from '../../../inference/onnx/float-layers.ts';
+import { DataType, decodeModel, encodeModel, type Graph } from '../../../inference/onnx/onnx-proto.ts';
+import { catalogEntry, resolveModelFiles } from '../../../models/model-files.ts';
 import { buildAcousticGraph } from './acoustic-graph.ts';
 import { buildGenerator } from './generator-graph.ts';
 

@@ -1,8 +1,8 @@
 /** Where the norm statistics of Kokoro's preset voices are cached: they are measured once per machine. */
 
-import { catalogEntry } from '../../../../models/model-files.ts';
-import { findImport, type ImportKey } from '../../cache/import-cache.ts';
-import type { Arithmetic } from '../../onnx/convolution-product.ts';
+import { findImport, type ImportKey } from '../../../inference/cache/import-cache.ts';
+import type { Arithmetic } from '../../../inference/onnx/convolution-product.ts';
+import { catalogEntry } from '../../../models/model-files.ts';
 
 /** Increment when the measurement or the calibration texts change. */
 const VERSION = 3;

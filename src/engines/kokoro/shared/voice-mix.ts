@@ -6,7 +6,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { catalogEntry } from '../../../../models/model-files.ts';
+import { catalogEntry } from '../../../models/model-files.ts';
 
 /** Increment when the same mix gives different audio. */
 const VERSION = 1;

@@ -1,7 +1,7 @@
 /** Kokoro's acoustic model on ONNX Runtime: phonemes to the inputs of the generator, computed once per utterance. */
 
-import type { AudibleFrames } from '../../runtime/frame-windows.ts';
-import type { GraphOutput, GraphSession } from '../../runtime/runtime.ts';
+import type { AudibleFrames } from '../../../inference/runtime/frame-windows.ts';
+import type { GraphOutput, GraphSession } from '../../../inference/runtime/runtime.ts';
 import { HIDDEN_FRAMES } from '../import/generator-graph.ts';
 import { MAX_PASS_TOKENS, tokensOf, type Vocabulary } from '../shared/tokens.ts';
 

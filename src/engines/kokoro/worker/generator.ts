@@ -1,8 +1,8 @@
 /** Kokoro's generator on ONNX Runtime: acoustic features to samples at 24 kHz. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import type { FrameWindow } from '../../runtime/frame-windows.ts';
-import type { GraphInput, GraphOutput, GraphSession } from '../../runtime/runtime.ts';
+import type { FrameWindow } from '../../../inference/runtime/frame-windows.ts';
+import type { GraphInput, GraphOutput, GraphSession } from '../../../inference/runtime/runtime.ts';
 import {
   HIDDEN_FRAMES,
   HOP_SAMPLES,

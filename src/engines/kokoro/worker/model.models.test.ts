@@ -1,7 +1,6 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { openKokoro, type RealKokoro } from '../../../../test/harness/real-kokoro.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
 import { inDeepTier, repetitions } from '../../../../test/harness/tier.ts';
@@ -16,8 +15,9 @@ import { joined } from '../../../../tools/harness/media/sample-runs.ts';
 import { Resampler } from '../../../audio/resampler.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
+import type { ModelVoice } from '../../../inference/pool/model.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
 import { openAmerican } from '../../../text/english/index.ts';
-import type { ModelVoice } from '../../pool/model.ts';
 import { medianPitch } from '../../speakers/worker/median-pitch.ts';
 import { type KokoroMix, writeMix } from '../shared/voice-mix.ts';
 import { loadKokoro } from './model.ts';

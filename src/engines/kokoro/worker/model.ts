@@ -1,13 +1,13 @@
 /** Kokoro-82M on ONNX Runtime: text to samples at 24 kHz, window by window. */
 
 import { SPEECH_RATE_HZ } from '../../../contract/engines/audio.ts';
+import type { ModelVoice, SpeechModel, SpeechRequest, SpeechResult } from '../../../inference/pool/model.ts';
+import { arithmeticFor } from '../../../inference/runtime/cpu-arithmetic.ts';
+import { frameWindows, type WindowPlan } from '../../../inference/runtime/frame-windows.ts';
+import { openGraph } from '../../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
+import { WordTimes } from '../../../inference/runtime/word-times.ts';
 import { DEFAULT_LANGUAGE, type EspeakNg } from '../../../text/front-end.ts';
-import type { ModelVoice, SpeechModel, SpeechRequest, SpeechResult } from '../../pool/model.ts';
-import { arithmeticFor } from '../../runtime/cpu-arithmetic.ts';
-import { frameWindows, type WindowPlan } from '../../runtime/frame-windows.ts';
-import { openGraph } from '../../runtime/runtime.ts';
-import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
-import { WordTimes } from '../../runtime/word-times.ts';
 import { importKokoroGraphs } from '../import/import-graphs.ts';
 import { splitPhonemes } from '../shared/tokens.ts';
 import { readMix } from '../shared/voice-mix.ts';

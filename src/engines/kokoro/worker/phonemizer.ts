@@ -1,7 +1,7 @@
 /** Converts text to Kokoro's phonemes, with the dictionaries of the model cache. */
 
-import { resolveModelFiles } from '../../../../models/model-files.ts';
 import type { GivenSounds } from '../../../contract/engines/engine.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
 import {
   DEFAULT_LANGUAGE,
   type EspeakNg,

@@ -3,7 +3,7 @@
  * of the pause. The predicted energy has the exact edges of a pause (docs/decisions/word-times.md).
  */
 
-import type { TimedTokens, TokenSources } from '../../runtime/word-times.ts';
+import type { TimedTokens, TokenSources } from '../../../inference/runtime/word-times.ts';
 import { AUDIBLE_ENERGY, PROSODY_STEPS, type Utterance } from './acoustic-model.ts';
 
 /** Text frames by which tokens sound before their predicted frames, at speed 1. */

@@ -1,9 +1,9 @@
 /** Kokoro's preset voices: style tables and measured norm statistics. */
 
 import { join } from 'node:path';
-import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
-import { findImport, importOnce } from '../../cache/import-cache.ts';
-import type { Arithmetic } from '../../onnx/convolution-product.ts';
+import { findImport, importOnce } from '../../../inference/cache/import-cache.ts';
+import type { Arithmetic } from '../../../inference/onnx/convolution-product.ts';
+import { catalogEntry, resolveModelFiles } from '../../../models/model-files.ts';
 import { STATISTICS_LENGTH } from '../import/generator-graph.ts';
 import { profileKey, voiceFile } from '../shared/profile-key.ts';
 import { type KokoroAcousticModel, STYLE_LENGTH, type Utterance, type VoiceStyle } from './acoustic-model.ts';

@@ -9,9 +9,9 @@ import { silentLog } from '../../../../tools/harness/doubles/doubles.ts';
 import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
 import { textRequest, wholeAnswer } from '../../../../tools/harness/models/text-responses.ts';
 import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
+import { AudioLoad } from '../../../inference/audio-load.ts';
+import { SupervisedProcess } from '../../../inference/workers/supervised-process.ts';
 import { isRunning } from '../../../kit/process/host-id.ts';
-import { AudioLoad } from '../../audio-load.ts';
-import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { type LlamaOptions, openLlama } from './engine.ts';
 
 const entry = fileURLToPath(new URL('../../../../test/doubles/fake-llama-worker.ts', import.meta.url));

@@ -12,8 +12,8 @@ import type {
   TextEvent,
   TextRequest,
 } from '../../../contract/engines/text.ts';
-import { BackgroundWorker } from '../../workers/background-worker.ts';
-import { ExitedWhileLoadingError } from '../../workers/supervised-process.ts';
+import { BackgroundWorker } from '../../../inference/workers/background-worker.ts';
+import { ExitedWhileLoadingError } from '../../../inference/workers/supervised-process.ts';
 import { llamaFile } from '../shared/model-file.ts';
 import type { LoadedLlama } from '../shared/protocol.ts';
 import { LlamaWorkerClient, type LlamaWorkerOptions } from './worker-client.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fetchProgress } from '../../../../models/fetch-progress.ts';
 import { startHubServer } from '../../../../test/doubles/hub-server.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
+import { fetchProgress } from '../../../models/fetch-progress.ts';
 import { llamaFile } from '../shared/model-file.ts';
 import { llamaWeights } from './weights.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import type { HubSettings } from '../../../../models/hub-reference.ts';
-import type { Weights } from '../../on-demand/shared-download.ts';
-import { catalogWeights, hubWeights } from '../../on-demand/weights.ts';
+import type { Weights } from '../../../inference/on-demand/shared-download.ts';
+import { catalogWeights, hubWeights } from '../../../inference/on-demand/weights.ts';
+import type { HubSettings } from '../../../models/hub-reference.ts';
 import { hubGguf, llamaFile, llamaKind } from '../shared/model-file.ts';
 
 /**

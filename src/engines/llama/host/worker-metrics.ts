@@ -3,8 +3,8 @@
 import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Tracer } from '../../../contract/core/tracer.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
+import { queueTimeObserver } from '../../../inference/workers/process-metrics.ts';
 import { restartCounter } from '../../../kit/process/restart-counter.ts';
-import { queueTimeObserver } from '../../workers/process-metrics.ts';
 
 export interface LlamaWorkerMeter {
   /** Generation starts. Call it in the async context of the request. Times are monotonic, in ms. */

@@ -1,8 +1,8 @@
 /** Paths of model weights. Separate from the engine, because the server must not load a runtime for them. */
 
 import { statSync } from 'node:fs';
-import { type HubFiles, hubFile, isHubReference, resolveHubFiles } from '../../../../models/hub-reference.ts';
-import { engineSuffixes, entriesForEngines, resolveModelFiles } from '../../../../models/model-files.ts';
+import { type HubFiles, hubFile, isHubReference, resolveHubFiles } from '../../../models/hub-reference.ts';
+import { engineSuffixes, entriesForEngines, resolveModelFiles } from '../../../models/model-files.ts';
 
 const PREFIX = 'llama-';
 /** A part of a model that is split into several files. */

@@ -2,7 +2,7 @@
 
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
-import type { AudioLoadLevel } from '../../audio-load.ts';
+import type { AudioLoadLevel } from '../../../inference/audio-load.ts';
 import type { Conversation } from './conversation.ts';
 import type { TokenBounds, TokenCount } from './token-bounds.ts';
 import type { ToolCallSyntax } from './tool-call-syntax.ts';

@@ -5,8 +5,8 @@
 
 import { completeJson } from '../../../../packages/json-schema-gbnf/src/index.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
+import type { AudioLoadLevel } from '../../../inference/audio-load.ts';
 import { systemClock } from '../../../kit/clock.ts';
-import type { AudioLoadLevel } from '../../audio-load.ts';
 import type { LlamaSampling, ResponseFormat } from '../shared/protocol.ts';
 import type { LlamaModel } from './model.ts';
 import type { NativeContext, NativeSampler } from './native.ts';

@@ -1,7 +1,7 @@
 /** Entry point of a language model worker. Never loaded by the server. */
 
-import { setNice, setSchedIdle } from '../../workers/cpu-priority.ts';
-import { serveProcess } from '../../workers/worker-main.ts';
+import { setNice, setSchedIdle } from '../../../inference/workers/cpu-priority.ts';
+import { serveProcess } from '../../../inference/workers/worker-main.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
 import { openGenerator } from './open-generator.ts';
 

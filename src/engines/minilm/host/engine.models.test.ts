@@ -3,8 +3,8 @@ import { embedEngineCases, embedRequest } from '../../../../test/contract/embed-
 import { noMetrics, silentLog } from '../../../../tools/harness/doubles/doubles.ts';
 import { openEngines } from '../../../../tools/harness/models/open-engines.ts';
 import { loadConfig } from '../../../config/config.ts';
+import type { InferencePool } from '../../../inference/pool/inference-pool.ts';
 import { systemClock } from '../../../kit/clock.ts';
-import type { InferencePool } from '../../pool/inference-pool.ts';
 import { minilmEngine } from './engine.ts';
 
 embedEngineCases('minilm', async () => {

@@ -3,8 +3,8 @@
 import { invalidRequest, type ServiceError } from '../../../contract/core/error.ts';
 import type { InferenceSettings } from '../../../contract/core/settings.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../contract/engines/embed.ts';
+import type { InferencePool } from '../../../inference/pool/inference-pool.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { MinilmDescription, MinilmRequest, MinilmResult } from '../shared/protocol.ts';
 import { InputBatches, InputTooLongError } from './input-batches.ts';
 

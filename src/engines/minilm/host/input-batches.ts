@@ -7,8 +7,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { EmbedRequest } from '../../../contract/engines/embed.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
+import { requireClassSlot } from '../../../inference/pool/queue-quota.ts';
 import { RoundRobin } from '../../../kit/limits/round-robin.ts';
-import { requireClassSlot } from '../../pool/queue-quota.ts';
 import type { MinilmResult } from '../shared/protocol.ts';
 
 type Input = EmbedRequest['inputs'][number];

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { loadConfig } from '../../../config/config.ts';
+import { encodeModel } from '../../../inference/onnx/onnx-proto.ts';
+import { openGraph } from '../../../inference/runtime/runtime.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import { encodeModel } from '../../onnx/onnx-proto.ts';
-import { openGraph } from '../../runtime/runtime.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
 import { DIMENSIONS, fusedGraph, MAX_TOKENS } from './fused-graph.ts';
 
 const RUNTIME = { provider: 'cpu', threads: 2 } as const;

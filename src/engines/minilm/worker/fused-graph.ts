@@ -7,10 +7,16 @@
  * the tokens with mask 1.
  */
 
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import { DataType, decodeModel, encodeModel, type Graph, type Tensor } from '../../onnx/onnx-proto.ts';
-import { GraphIndex } from '../../onnx/rewrite.ts';
-import { dequantize, floatsOf } from '../../onnx/tensors.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import {
+  DataType,
+  decodeModel,
+  encodeModel,
+  type Graph,
+  type Tensor,
+} from '../../../inference/onnx/onnx-proto.ts';
+import { GraphIndex } from '../../../inference/onnx/rewrite.ts';
+import { dequantize, floatsOf } from '../../../inference/onnx/tensors.ts';
 
 /** Number of elements of a vector. */
 export const DIMENSIONS = 384;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { loadConfig } from '../../../config/config.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
 import reference from '../fixtures/reference.json' with { type: 'json' };
 import { loadMinilm, type MinilmModel } from './model.ts';
 

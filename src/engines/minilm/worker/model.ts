@@ -3,10 +3,10 @@
  * is, the mean of the last layer over all tokens, normalized to length 1.
  */
 
+import type { StepModel } from '../../../inference/pool/model.ts';
+import { type GraphSession, openGraph } from '../../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import type { StepModel } from '../../pool/model.ts';
-import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
-import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
 import type { MinilmDescription, MinilmRequest, MinilmResult } from '../shared/protocol.ts';
 import { batchByLength } from './batch-by-length.ts';
 import { DIMENSIONS, fusedGraph, MAX_TOKENS } from './fused-graph.ts';

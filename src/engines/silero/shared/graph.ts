@@ -11,9 +11,9 @@
  * Short-time Fourier transform of 4 windows → magnitudes → 4 convolutions with ReLU → LSTM cell → one unit.
  */
 
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import { decodeModel, encodeModel, type Graph, type Tensor } from '../../onnx/onnx-proto.ts';
-import { floatsOf, transposed } from '../../onnx/tensors.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import { decodeModel, encodeModel, type Graph, type Tensor } from '../../../inference/onnx/onnx-proto.ts';
+import { floatsOf, transposed } from '../../../inference/onnx/tensors.ts';
 import { CONTEXT_SAMPLES, FRAME_SAMPLES } from './frame.ts';
 
 /** Width of a row of `audio`: {@link CONTEXT_SAMPLES} at the start and as many mirrored ones at the end. */

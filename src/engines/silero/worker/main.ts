@@ -1,6 +1,6 @@
 /** Entry file of the voice activity process. The serving process must not import it. */
 
-import { serveProcess } from '../../workers/worker-main.ts';
+import { serveProcess } from '../../../inference/workers/worker-main.ts';
 import type { FromSilero, LoadSilero, ToSilero } from '../shared/protocol.ts';
 import { loadSilero, type SileroModel } from './model.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
 import { loadConfig } from '../../../config/config.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { openGraph } from '../../runtime/runtime.ts';
+import { openGraph } from '../../../inference/runtime/runtime.ts';
 import { sileroFile } from '../shared/file.ts';
 import { CONTEXT_SAMPLES, FRAME_SAMPLES } from '../shared/frame.ts';
 import { batchedSileroGraph, STATE_SIZE } from '../shared/graph.ts';

@@ -1,8 +1,8 @@
 /** Silero on the ONNX runtime: computes the probability of speech in frames of many streams. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { type GraphInput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
-import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
+import { type GraphInput, type GraphSession, openGraph } from '../../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
 import { CONTEXT_SAMPLES, FRAME_SAMPLES } from '../shared/frame.ts';
 import { batchedSileroGraph, ROW_SAMPLES, STATE_SIZE } from '../shared/graph.ts';
 import { BATCH_ROW_SAMPLES, type FrameBatch } from '../shared/protocol.ts';

@@ -10,8 +10,8 @@ import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import type { TurnEndDetector } from '../../../contract/engines/turn-end.ts';
+import { SupervisedProcess } from '../../../inference/workers/supervised-process.ts';
 import { restartCounter } from '../../../kit/process/restart-counter.ts';
-import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { smartTurnFile } from '../shared/file.ts';
 import {
   type FromSmartTurn,

@@ -4,7 +4,7 @@
  */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { HOP_LENGTH } from '../../mel/mel-power.ts';
+import { HOP_LENGTH } from '../../../inference/mel/mel-power.ts';
 import type { LogMel } from '../../whisper/shared/log-mel.ts';
 import { WINDOW_SAMPLES } from '../shared/protocol.ts';
 

@@ -1,6 +1,6 @@
 /** Entry file of the end-of-turn process. The serving process must not import it. */
 
-import { serveProcess } from '../../workers/worker-main.ts';
+import { serveProcess } from '../../../inference/workers/worker-main.ts';
 import type { FromSmartTurn, LoadSmartTurn, ToSmartTurn } from '../shared/protocol.ts';
 import { loadSmartTurn, type SmartTurnModel } from './model.ts';
 

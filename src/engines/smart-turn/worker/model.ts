@@ -1,7 +1,7 @@
 /** Smart Turn on the ONNX runtime: computes the probability that a speaker has finished. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
+import { type GraphSession, openGraph } from '../../../inference/runtime/runtime.ts';
 import { LogMel } from '../../whisper/shared/log-mel.ts';
 import { FRAMES, MEL_BANDS, turnFeatures } from './features.ts';
 

@@ -2,7 +2,7 @@
 
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import type { SpeakerEncoder } from '../../../contract/engines/voice.ts';
-import type { InferencePool } from '../../pool/inference-pool.ts';
+import type { InferencePool } from '../../../inference/pool/inference-pool.ts';
 import { encodeVoice } from './voice-print.ts';
 
 /** @param pool is not closed by the engine. @param model name of the model in the pool. */

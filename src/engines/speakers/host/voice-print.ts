@@ -2,8 +2,8 @@
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { SpeakerPrint, VoiceWork } from '../../../contract/engines/voice.ts';
+import type { InferencePool } from '../../../inference/pool/inference-pool.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import type { InferencePool } from '../../pool/inference-pool.ts';
 import { EMBEDDING_SIZE } from '../import/graph.ts';
 import type { SpeakerRequest, SpeakerResult } from '../shared/protocol.ts';
 

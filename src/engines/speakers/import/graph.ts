@@ -4,8 +4,8 @@
  * `embedding` f32[runs, 256].
  */
 
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import { encodeModel } from '../../onnx/onnx-proto.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import { encodeModel } from '../../../inference/onnx/onnx-proto.ts';
 import type { TorchCheckpoint } from './torch-checkpoint.ts';
 
 export const MEL_BANDS = 40;

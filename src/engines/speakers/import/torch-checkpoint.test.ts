@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { loadConfig } from '../../../config/config.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
 import { speakerGraph } from './graph.ts';
 import { TorchCheckpoint } from './torch-checkpoint.ts';
 

@@ -1,4 +1,4 @@
-import type { PoolSpec } from '../../pool/model-loader.ts';
+import type { PoolSpec } from '../../../inference/pool/model-loader.ts';
 
 export interface SpeakersSpec extends PoolSpec {
   readonly kind: 'resemblyzer';

@@ -4,7 +4,7 @@
  */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import { FRAME_LENGTH, HOP_LENGTH, MelPower } from '../../mel/mel-power.ts';
+import { FRAME_LENGTH, HOP_LENGTH, MelPower } from '../../../inference/mel/mel-power.ts';
 import { MEL_BANDS } from '../import/graph.ts';
 
 /** Frames of a partial: 1.6 s. */

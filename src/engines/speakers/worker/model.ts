@@ -2,9 +2,9 @@
 
 import { resample } from '../../../audio/resampler.ts';
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { StepModel } from '../../pool/model.ts';
-import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
-import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
+import type { StepModel } from '../../../inference/pool/model.ts';
+import { type GraphSession, openGraph } from '../../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
 import { MEL_BANDS } from '../import/graph.ts';
 import { importSpeakers } from '../import/import.ts';
 import type { SpeakerRequest, SpeakerResult } from '../shared/protocol.ts';

@@ -1,7 +1,7 @@
 /** The audio of one window and its lazily computed encodings. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import { HOP_LENGTH } from '../../mel/mel-power.ts';
+import { HOP_LENGTH } from '../../../inference/mel/mel-power.ts';
 import { type EncodedWindow, FRAME_MULTIPLE, type WhisperGraphs } from '../shared/graphs.ts';
 import { FULL_FRAMES, type LogMel } from '../shared/log-mel.ts';
 import { type Pause, pausesOf } from '../timestamps/silences.ts';

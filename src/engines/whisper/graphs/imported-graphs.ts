@@ -1,8 +1,13 @@
 /** The graphs of the import step (import/import.ts) on the ONNX runtime. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
-import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
+import {
+  type GraphInput,
+  type GraphOutput,
+  type GraphSession,
+  openGraph,
+} from '../../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
 import type { ImportedWhisper } from '../import/import.ts';
 import {
   type DecoderCache,

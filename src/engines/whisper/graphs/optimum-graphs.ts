@@ -7,8 +7,13 @@
  */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
-import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
+import {
+  type GraphInput,
+  type GraphOutput,
+  type GraphSession,
+  openGraph,
+} from '../../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
 import type { OptimumFiles } from '../import/optimum-files.ts';
 import {
   type DecoderCache,

@@ -16,9 +16,9 @@ import type {
   TranscriptSegment,
   TranscriptWord,
 } from '../../../contract/engines/engine.ts';
+import type { InferencePool } from '../../../inference/pool/inference-pool.ts';
 import { untilAborted } from '../../../kit/async/until-aborted.ts';
 import { audioTokens } from '../../../kit/text/token-estimate.ts';
-import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { WhisperDescription } from '../model.ts';
 import { hasSpaces } from '../shared/languages.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/protocol.ts';

@@ -9,9 +9,9 @@ import type {
   TranscriptionRequest,
   TranscriptPreview,
 } from '../../../contract/engines/engine.ts';
+import type { InferencePool } from '../../../inference/pool/inference-pool.ts';
+import type { JobSpec } from '../../../inference/pool/job.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import type { InferencePool } from '../../pool/inference-pool.ts';
-import type { JobSpec } from '../../pool/job.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/protocol.ts';
 import { whisperEngine } from './engine.ts';
 import { WINDOW_SAMPLES } from './window-cutter.ts';

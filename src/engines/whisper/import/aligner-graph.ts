@@ -1,8 +1,8 @@
 /** The cross-attention of the decoder as a separate graph, which runs once over a complete text to compute word times. */
 
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import { type LinearArithmetic, rowwiseLinearLayer } from '../../onnx/linear-layer.ts';
-import { DataType, type Graph } from '../../onnx/onnx-proto.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import { type LinearArithmetic, rowwiseLinearLayer } from '../../../inference/onnx/linear-layer.ts';
+import { DataType, type Graph } from '../../../inference/onnx/onnx-proto.ts';
 import { tokenEmbeddings } from './decoder-graph.ts';
 import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-layers.ts';
 import { joinLayers, type WhisperWeights } from './weights.ts';

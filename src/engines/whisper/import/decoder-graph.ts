@@ -1,8 +1,8 @@
 /** The Whisper decoder as an ONNX graph with cached keys and values of the tokens so far. */
 
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import { type LinearArithmetic, linearLayer } from '../../onnx/linear-layer.ts';
-import { DataType, type Graph } from '../../onnx/onnx-proto.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import { type LinearArithmetic, linearLayer } from '../../../inference/onnx/linear-layer.ts';
+import { DataType, type Graph } from '../../../inference/onnx/onnx-proto.ts';
 import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-layers.ts';
 import { joinLayers, type WhisperWeights } from './weights.ts';
 

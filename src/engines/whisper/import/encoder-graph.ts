@@ -7,9 +7,13 @@
  * import, and every layer attends to its cached keys and values (docs/decisions/whisper-short-windows.md).
  */
 
-import { GraphBuilder } from '../../onnx/graph-builder.ts';
-import { type LinearArithmetic, linearLayer, rowwiseLinearLayer } from '../../onnx/linear-layer.ts';
-import type { Graph } from '../../onnx/onnx-proto.ts';
+import { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import {
+  type LinearArithmetic,
+  linearLayer,
+  rowwiseLinearLayer,
+} from '../../../inference/onnx/linear-layer.ts';
+import type { Graph } from '../../../inference/onnx/onnx-proto.ts';
 import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-layers.ts';
 import { type Convolution, type EncoderLayer, joinLayers, type WhisperWeights } from './weights.ts';
 

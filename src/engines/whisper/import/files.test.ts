@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { hubRecordPath } from '../../../../models/hub-reference.ts';
-import { cachedFilePath } from '../../../../models/model-files.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { sha256 } from '../../../kit/storage/content-hash.ts';
+import { hubRecordPath } from '../../../models/hub-reference.ts';
+import { cachedFilePath } from '../../../models/model-files.ts';
 import { whisperFiles } from './files.ts';
 
 const { modelsDir } = loadConfig(process.env);

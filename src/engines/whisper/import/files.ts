@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { hubRecord, resolveHubFiles } from '../../../../models/hub-reference.ts';
-import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { sha256File } from '../../../kit/storage/content-hash.ts';
+import { hubRecord, resolveHubFiles } from '../../../models/hub-reference.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
 import { hubWhisper, whisperEntry } from '../shared/weights.ts';
 import type { WhisperSource } from './import.ts';
 import { type OptimumFiles, optimumGraphFiles, optimumShape } from './optimum-files.ts';

@@ -1,7 +1,7 @@
 /** Building blocks of the encoder and decoder graphs: the pre-norm transformer layers of Whisper. */
 
-import type { GraphBuilder } from '../../onnx/graph-builder.ts';
-import type { LinearLayer } from '../../onnx/linear-layer.ts';
+import type { GraphBuilder } from '../../../inference/onnx/graph-builder.ts';
+import type { LinearLayer } from '../../../inference/onnx/linear-layer.ts';
 import type { FeedForwardWeights, Norm } from './weights.ts';
 
 const NORM_EPSILON = 1e-5;

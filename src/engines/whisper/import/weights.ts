@@ -1,6 +1,6 @@
 /** The weights of a Whisper model by their role, independent of the file format. */
 
-import type { LinearLayer } from '../../onnx/linear-layer.ts';
+import type { LinearLayer } from '../../../inference/onnx/linear-layer.ts';
 import type { Ct2Checkpoint } from './ct2-checkpoint.ts';
 
 /** Scale and shift of a layer norm, one value per channel. */

@@ -9,10 +9,15 @@ import {
   type MoreSeen,
   type Seen,
 } from '../../../../test/reference/whisper-transformer.ts';
+import type { LinearArithmetic } from '../../../inference/onnx/linear-layer.ts';
+import { encodeModel, type Graph } from '../../../inference/onnx/onnx-proto.ts';
+import {
+  type GraphInput,
+  type GraphOutput,
+  type GraphSession,
+  openGraph,
+} from '../../../inference/runtime/runtime.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import type { LinearArithmetic } from '../../onnx/linear-layer.ts';
-import { encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
-import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import { alignerGraph } from '../import/aligner-graph.ts';
 import { decoderGraph } from '../import/decoder-graph.ts';
 import { type CachedSilence, encoderGraph, restGraph, type SilentRest } from '../import/encoder-graph.ts';

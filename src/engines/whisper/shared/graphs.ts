@@ -1,7 +1,7 @@
 /** The interface between the window decoder and the graphs of a model, independent of their format. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import type { GraphInput, GraphOutput } from '../../runtime/runtime.ts';
+import type { GraphInput, GraphOutput } from '../../../inference/runtime/runtime.ts';
 import type { Attention } from './token-alignment.ts';
 
 /** The encoded audio of one window. Opaque to the decoder. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HOP_LENGTH } from '../../mel/mel-power.ts';
+import { HOP_LENGTH } from '../../../inference/mel/mel-power.ts';
 import { LogMel } from './log-mel.ts';
 
 /** Deterministic noise in -1…1 with tones, of increasing level. */

@@ -4,7 +4,7 @@
  */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { FRAME_LENGTH, HOP_LENGTH, MelPower } from '../../mel/mel-power.ts';
+import { FRAME_LENGTH, HOP_LENGTH, MelPower } from '../../../inference/mel/mel-power.ts';
 
 /** Number of frames of a window of 30 s. */
 export const FULL_FRAMES = 3_000;

@@ -1,8 +1,8 @@
 /** Names of Whisper weights: in the model catalog, and in the model hub. */
 
-import { type HubFiles, hubRepository, isHubReference } from '../../../../models/hub-reference.ts';
-import { type CatalogEntry, engineSuffixes, entriesForEngines } from '../../../../models/model-files.ts';
 import { StartError } from '../../../contract/core/error.ts';
+import { type HubFiles, hubRepository, isHubReference } from '../../../models/hub-reference.ts';
+import { type CatalogEntry, engineSuffixes, entriesForEngines } from '../../../models/model-files.ts';
 
 const PREFIX = 'whisper-';
 

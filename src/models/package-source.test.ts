@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { tempDir } from '../test/harness/temp-dir.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
 import type { PackagePart } from './model-files.ts';
 import {
   type CommandResult,

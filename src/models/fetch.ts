@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile, copyFile, lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '../src/kit/clock.ts';
-import { sha256File } from '../src/kit/storage/content-hash.ts';
-import { isStorageFull, isUnwritable } from '../src/kit/storage/disk-errors.ts';
-import { withFileLock } from '../src/kit/storage/file-lock.ts';
+import { systemClock } from '../kit/clock.ts';
+import { sha256File } from '../kit/storage/content-hash.ts';
+import { isStorageFull, isUnwritable } from '../kit/storage/disk-errors.ts';
+import { withFileLock } from '../kit/storage/file-lock.ts';
 import { readMembers } from './archive.ts';
 import { ArchiveError } from './archive-error.ts';
 import { type DownloadOptions, download, type ExpectedBytes } from './download.ts';

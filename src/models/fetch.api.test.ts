@@ -2,14 +2,14 @@ import { mkdir, readdir, readFile, symlink, truncate, utimes, writeFile } from '
 import { dirname, join } from 'node:path';
 import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
-import { sha256 } from '../src/kit/storage/content-hash.ts';
 import {
   properReply,
   type Reply,
   type SeenRequest,
   startFaultyServer,
-} from '../test/doubles/faulty-server.ts';
-import { tempDir } from '../test/harness/temp-dir.ts';
+} from '../../test/doubles/faulty-server.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import { sha256 } from '../kit/storage/content-hash.ts';
 import { fetchEntries } from './fetch.ts';
 import { type CatalogEntry, cachedFilePath, type PackagePart } from './model-files.ts';
 import type { CommandResult, RunCommand } from './package-source.ts';

@@ -2,7 +2,7 @@ import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { describe, expect, test } from 'vitest';
-import { tempDir } from '../test/harness/temp-dir.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
 import catalogJson from './catalog.json' with { type: 'json' };
 import {
   CatalogSchema,

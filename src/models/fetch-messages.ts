@@ -23,7 +23,7 @@ export function failureMessage(
     .slice(0, 5)
     .map((file) => `  ${file.name} (${file.bytes} bytes) as ${cachedFilePath(modelsDir, file.sha256)}`);
   if (missing.length > shown.length)
-    shown.push(`  … and ${missing.length - shown.length} more, see models/catalog.json`);
+    shown.push(`  … and ${missing.length - shown.length} more, see src/models/catalog.json`);
   return [
     `Fetching the model files of '${entry.id}' failed. Sources:`,
     ...failures.map((failure) => `  ${failure}`),

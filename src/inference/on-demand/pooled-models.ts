@@ -3,7 +3,7 @@
  * that are loaded on demand. One change follows the other.
  */
 
-import type { HubFiles, HubSettings } from '../../../models/hub-reference.ts';
+import type { HubFiles, HubSettings } from '../../models/hub-reference.ts';
 import type { InferencePool, StartablePool } from '../pool/inference-pool.ts';
 import type { PoolSpec } from '../pool/model-loader.ts';
 import type { SharedDownload, Weights } from './shared-download.ts';

@@ -1,6 +1,6 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sha256File } from '../src/kit/storage/content-hash.ts';
+import { sha256File } from '../kit/storage/content-hash.ts';
 import { reason, SourceError } from './source-error.ts';
 
 /** Size and checksum of a download. */

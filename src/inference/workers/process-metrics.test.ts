@@ -2,10 +2,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
 import { metricValue } from '../../../test/harness/metric-values.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { llamaWorkerMeter } from '../../engines/llama/host/worker-metrics.ts';
+import { upstreamMeters } from '../../engines/upstream/client/metrics.ts';
 import { restartCounter } from '../../kit/process/restart-counter.ts';
 import { createMetrics } from '../../metrics/registry.ts';
-import { llamaWorkerMeter } from '../llama/host/worker-metrics.ts';
-import { upstreamMeters } from '../upstream/client/metrics.ts';
 
 function registry() {
   const metrics = createMetrics(new ManualClock());

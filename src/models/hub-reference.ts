@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Secret } from '../src/contract/core/secret.ts';
-import { isRecord } from '../src/kit/validation/is-record.ts';
+import type { Secret } from '../contract/core/secret.ts';
+import { isRecord } from '../kit/validation/is-record.ts';
 import { cachedFilePath, type ModelFile } from './model-files.ts';
 
 export const DEFAULT_HUB_ENDPOINT = 'https://huggingface.co';

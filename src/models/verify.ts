@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { sha256File } from '../src/kit/storage/content-hash.ts';
+import { sha256File } from '../kit/storage/content-hash.ts';
 import { type CatalogEntry, cachedFilePath, type ModelFile } from './model-files.ts';
 
 /** State of a file in the cache. */

@@ -1,4 +1,4 @@
-import { systemClock } from '../src/kit/clock.ts';
+import { systemClock } from '../kit/clock.ts';
 
 /** Displays the progress of downloads. */
 export interface Progress {

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { zipSync } from 'fflate';
 import { Header } from 'tar';
 import { describe, expect, test } from 'vitest';
-import { tempDir } from '../test/harness/temp-dir.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
 import { type ArchiveFormat, readMembers } from './archive.ts';
 
 const text = (value: string) => new TextEncoder().encode(value);

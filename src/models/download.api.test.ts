@@ -1,15 +1,15 @@
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sha256 } from '../src/kit/storage/content-hash.ts';
-import { isStorageFull } from '../src/kit/storage/disk-errors.ts';
 import {
   properReply,
   type Reply,
   type SeenRequest,
   startFaultyServer,
-} from '../test/doubles/faulty-server.ts';
-import { tempDir } from '../test/harness/temp-dir.ts';
+} from '../../test/doubles/faulty-server.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import { sha256 } from '../kit/storage/content-hash.ts';
+import { isStorageFull } from '../kit/storage/disk-errors.ts';
 import { download } from './download.ts';
 
 const file = patterned(300_000);

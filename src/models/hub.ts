@@ -7,9 +7,9 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sha256File } from '../src/kit/storage/content-hash.ts';
-import { isStorageFull, isUnwritable } from '../src/kit/storage/disk-errors.ts';
-import { withFileLock } from '../src/kit/storage/file-lock.ts';
+import { sha256File } from '../kit/storage/content-hash.ts';
+import { isStorageFull, isUnwritable } from '../kit/storage/disk-errors.ts';
+import { withFileLock } from '../kit/storage/file-lock.ts';
 import { type DownloadOptions, type DownloadRequest, download, type ExpectedBytes } from './download.ts';
 import { diskFullMessage, unwritableMessage } from './fetch-messages.ts';
 import { type HubFiles, type HubSettings, hubRecord, hubRecordPath } from './hub-reference.ts';

@@ -1,9 +1,9 @@
 /** Download of the weights of a model, shared by all model ids with these weights. */
 
-import { type FetchProgress, fetchProgress } from '../../../models/fetch-progress.ts';
-import type { Progress } from '../../../models/progress.ts';
 import { shuttingDown } from '../../contract/core/error.ts';
 import type { LoadReport, LoadState } from '../../contract/engines/engine.ts';
+import { type FetchProgress, fetchProgress } from '../../models/fetch-progress.ts';
+import type { Progress } from '../../models/progress.ts';
 
 /** Weights that may have to be downloaded. */
 export interface Weights {

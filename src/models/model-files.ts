@@ -39,7 +39,7 @@ const SourceSchema = Type.Union([
   Type.Object({ kind: Type.Literal('url'), url: Template }, strict),
 ]);
 
-/** Schema of models/catalog.json. */
+/** Schema of src/models/catalog.json. */
 export const CatalogSchema = Type.Array(
   Type.Object(
     {
@@ -67,7 +67,7 @@ export type ModelSource = Static<typeof SourceSchema>;
 /** A set of files that belong together: a model, a set of voices, a dictionary. */
 export type CatalogEntry = Static<typeof CatalogSchema>[number];
 
-/** The manifest of every model file (models/catalog.json). */
+/** The manifest of every model file (src/models/catalog.json). */
 export const catalog: readonly CatalogEntry[] = Value.Parse(CatalogSchema, catalogJson);
 
 /** The member of a file that is the archive itself. */

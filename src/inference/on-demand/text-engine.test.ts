@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Progress } from '../../../models/progress.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../contract/engines/text.ts';
 import { jsonLogger } from '../../kit/logging/json-logger.ts';
+import type { Progress } from '../../models/progress.ts';
 import { SharedDownload } from './shared-download.ts';
 import { OnDemandTextEngine } from './text-engine.ts';
 

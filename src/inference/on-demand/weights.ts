@@ -1,9 +1,9 @@
 /** Weights that can be downloaded while the service runs. */
 
-import { fetchEntries } from '../../../models/fetch.ts';
-import { fetchHubFiles } from '../../../models/hub.ts';
-import { type HubFiles, type HubSettings, resolveHubFiles } from '../../../models/hub-reference.ts';
-import { entriesForEngines, resolveModelFiles } from '../../../models/model-files.ts';
+import { fetchEntries } from '../../models/fetch.ts';
+import { fetchHubFiles } from '../../models/hub.ts';
+import { type HubFiles, type HubSettings, resolveHubFiles } from '../../models/hub-reference.ts';
+import { entriesForEngines, resolveModelFiles } from '../../models/model-files.ts';
 import type { Weights } from './shared-download.ts';
 
 /** The files of engines in the model catalog. */

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
-import { sha256 } from '../src/kit/storage/content-hash.ts';
-import { tempDir } from '../test/harness/temp-dir.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import { sha256 } from '../kit/storage/content-hash.ts';
 import {
   type HubFiles,
   hubFile,
