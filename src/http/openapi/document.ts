@@ -2,8 +2,6 @@
 
 import type { Route } from '../../contract/route.ts';
 import { namedSchemas } from './named-schemas.ts';
-import { operationOf } from './operation.ts';
-import { publicPage } from './route-docs.ts';
 
 /** A group of routes in the document. */
 export interface RouteTag {
@@ -17,7 +15,7 @@ const DESCRIPTION =
 /** @param tags of the plugins, in the order of the document. Those without a route are omitted. */
 export function documentOf(routes: readonly Route[], version: string, tags: readonly RouteTag[]): object {
   const paths: Record<string, Record<string, object>> = {};
-  const used = new Set<unknown>(['service']);
+  const used = new Set<string>();
   for (const { method, path, operation } of routes) {
     if (operation === undefined) continue;
     const name = path.replace(/:(\w+)/g, '{$1}');
@@ -25,12 +23,6 @@ export function documentOf(routes: readonly Route[], version: string, tags: read
     paths[name] = { ...paths[name], [method.toLowerCase()]: { operationId, ...operation } };
     for (const tag of operation.tags as readonly string[]) used.add(tag);
   }
-  paths['/swagger'] = page('Swagger UI', 'text/html', 'This page.');
-  paths['/swagger/json'] = page(
-    'The OpenAPI document',
-    'application/json',
-    'OpenAPI 3.1 document of the enabled plugins.',
-  );
   const { value, schemas } = namedSchemas(paths);
   return {
     // The schemas use JSON Schema keywords that OpenAPI 3.0 does not support (const, null, examples).
@@ -56,10 +48,6 @@ export function documentOf(routes: readonly Route[], version: string, tags: read
     ].filter(({ name }) => used.has(name)),
     paths: value,
   };
-}
-
-function page(summary: string, contentType: string, about: string) {
-  return { get: operationOf(publicPage(summary, contentType, about)) };
 }
 
 /** The name of an operation for client generators, such as `getV1ModelsByModel`. */

@@ -95,7 +95,6 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
       summary: 'Create an API key',
       description: `Requires an admin key. An organization can have at most ${MAX_KEYS} active keys.`,
       tag: 'organization',
-      pathParameters: [],
       body: strictBody<Static<typeof CreateKeyBody>>(CreateKeyBody),
       responses: {
         200: jsonResponse('The new key. The key itself is returned only once', NewKey),

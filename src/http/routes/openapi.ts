@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Route } from '../../contract/route.ts';
 import { documentOf, type RouteTag } from '../openapi/document.ts';
+import { publicPage } from '../openapi/route-docs.ts';
 import { route } from '../route.ts';
 
 const swaggerUi = (name: string) => fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
@@ -41,9 +42,6 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The document describes these paths without an operation of their own. */
-const HIDDEN = { method: 'GET', isHidden: true, isPublic: true } as const;
-
 /**
  * Swagger UI at /swagger and the OpenAPI document at /swagger/json.
  * @param others all other routes of the app.
@@ -56,21 +54,37 @@ export function openapiRoutes(
 ): readonly Route[] {
   // Created by the first request: the routes of an app do not change.
   let document: object | undefined;
-  const files = Object.entries(FILES).map(([path, name]) => {
-    const file = Bun.file(name);
-    const headers = { 'content-type': file.type, 'cache-control': 'public, max-age=3600' };
-    return route({ ...HIDDEN, path, handle: () => new Response(file, { headers }) });
-  });
-  return [
-    ...files,
-    route({ ...HIDDEN, path: '/swagger', handle: () => new Response(PAGE, { headers: PAGE_HEADERS }) }),
+  const pages: readonly Route[] = [
     route({
-      ...HIDDEN,
+      method: 'GET',
+      path: '/swagger',
+      ...publicPage('Swagger UI', 'text/html', 'This page.'),
+      handle: () => new Response(PAGE, { headers: PAGE_HEADERS }),
+    }),
+    route({
+      method: 'GET',
       path: '/swagger/json',
+      ...publicPage(
+        'The OpenAPI document',
+        'application/json',
+        'OpenAPI 3.1 document of the enabled plugins.',
+      ),
       handle() {
-        document ??= documentOf(others, version, tags);
+        document ??= documentOf([...others, ...pages], version, tags);
         return document;
       },
     }),
   ];
+  const files = Object.entries(FILES).map(([path, name]) => {
+    const file = Bun.file(name);
+    const headers = { 'content-type': file.type, 'cache-control': 'public, max-age=3600' };
+    return route({
+      method: 'GET',
+      path,
+      isHidden: true,
+      isPublic: true,
+      handle: () => new Response(file, { headers }),
+    });
+  });
+  return [...pages, ...files];
 }
