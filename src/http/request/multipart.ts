@@ -85,7 +85,7 @@ export interface FormSettings<Upload extends object> {
   receiveFile(file: IncomingFile, signal: AbortSignal): Promise<Upload>;
 }
 
-/** Max. body size in bytes of a form with one file, which its route declares as `UPLOAD_BYTES`. */
+/** Max. body size in bytes of a form with one file, which is the `upload` of its route. */
 export function maxFormBytes(fileBytes: number): number {
   return fileBytes + REST_BYTES;
 }
