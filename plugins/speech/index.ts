@@ -19,9 +19,9 @@ export const speech = definePlugin({
   needs: ['tts', 'stt', 'audioFiles', 'audioEncoder', 'voices', 'lexicons', 'blobs', 'calls', 'clock', 'log'],
   routes: ({ limits: { speechCharacters, transcriptionBytes }, dataDir }) => [
     ...speechRoutes(speechCharacters),
+    ...captionRoutes(speechCharacters),
     ...normalizeRoutes(speechCharacters),
     ...LEXICON_ROUTES,
-    ...captionRoutes(speechCharacters),
     ...transcriptionRoutes({ folder: uploadFolder(dataDir), fileBytes: transcriptionBytes }),
   ],
   settings: speechSettings,

@@ -72,27 +72,6 @@ export function videoRoutes({ folder, clipBytes }: VideoRouteSettings): readonly
   return [
     route({
       method: 'POST',
-      path: VIDEO.list.path,
-      tag: 'video',
-      summary: 'Not supported: create a video from text',
-      description: 'Part of OpenAI’s API. Use POST /v1/videos/extensions to extend a clip.',
-      responses: { 404: 'Always' },
-      handle: notSupported,
-    }),
-    route({
-      ...VIDEO.list,
-      description: 'Videos of your organization.',
-      query: listQuery('videos', { minimum: 0, maximum: 100, fallback: 20 }),
-      async handle({ caller, query }, services: VideoServices) {
-        const page = await services.videos.list(caller, query);
-        return listBody(
-          page.videos.map((video) => shown(video, services)),
-          page.hasMore,
-        );
-      },
-    }),
-    route({
-      method: 'POST',
       path: '/v1/videos/extensions',
       tag: 'video',
       summary: 'Extend a clip',
@@ -127,6 +106,27 @@ export function videoRoutes({ folder, clipBytes }: VideoRouteSettings): readonly
         } finally {
           slot.end();
         }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: VIDEO.list.path,
+      tag: 'video',
+      summary: 'Not supported: create a video from text',
+      description: 'Part of OpenAI’s API. Use POST /v1/videos/extensions to extend a clip.',
+      responses: { 404: 'Always' },
+      handle: notSupported,
+    }),
+    route({
+      ...VIDEO.list,
+      description: 'Videos of your organization.',
+      query: listQuery('videos', { minimum: 0, maximum: 100, fallback: 20 }),
+      async handle({ caller, query }, services: VideoServices) {
+        const page = await services.videos.list(caller, query);
+        return listBody(
+          page.videos.map((video) => shown(video, services)),
+          page.hasMore,
+        );
       },
     }),
     route({
