@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
-import { fileSchema, ignoredKeys, readConfigFile, readSection } from './config-file.ts';
+import { type ConfigFile, fileSchema, ignoredKeys, readConfigFile, readSection } from './config-file.ts';
 import { parseModels } from './models.ts';
 import type { AnySection, TablesOf } from './section.ts';
 import {
@@ -114,20 +114,7 @@ export function loadConfig<const Feature extends AnySection = never>(
   const inference = readSection(INFERENCE, file, { variable, halfOfQueue: 0 });
   const context = { variable, halfOfQueue: Math.ceil(inference.queueLimit / 2) };
   const { prices, operators } = readSection(accounts(features?.usage), file, context);
-  const models = file.content.models as Readonly<Record<string, unknown>> | undefined;
-  const {
-    ids: modelIds,
-    required: requiredModels,
-    engines: modelEngines,
-    followers: modelFollowers,
-    pricedAs,
-    tts: ttsModels,
-    stt: sttModels,
-    text: textModels,
-    embed: embedModels,
-    video: videoModels,
-    conversation: conversationModels,
-  } = parseModels({ path: file.path, models }, variable);
+  const { pricedAs, ...models } = modelSettings(file, variable);
   const core = {
     ...serverSettings(environment),
     ...storageSettings(environment),
@@ -140,22 +127,9 @@ export function loadConfig<const Feature extends AnySection = never>(
     operators,
     /** Plugins to load; undefined means all. */
     plugins: parsePlugins(PLUGINS.read(environment)),
-    /** Ids of all models, in the order of CONFIG. */
-    modelIds,
-    /** Ids of models with `required = true`: `/readyz` is 503 while one of them is unavailable. */
-    requiredModels,
-    /** What is behind each model, by id. */
-    modelEngines,
-    /** Models that CONFIG does not define, by id: the model that each follows. */
-    modelFollowers,
-    ttsModels,
-    sttModels,
-    textModels,
-    embedModels,
-    videoModels,
-    conversationModels,
+    ...models,
     /** Prices; calls without a price are free. */
-    prices: parsePrices(prices, file.path, modelIds, pricedAs),
+    prices: parsePrices(prices, file.path, models.modelIds, pricedAs),
     lexicon: readSection(LEXICON, file, context).entries,
     codeInterpreter: codeInterpreterSettings(readSection(CODE_INTERPRETER, file, context)),
     webSearch: webSearchSettings(readSection(WEB_SEARCH, file, context)),
@@ -168,6 +142,31 @@ export function loadConfig<const Feature extends AnySection = never>(
   );
   // The values of a section have its type.
   return withTables(core, added) as Readonly<typeof core & TablesOf<Feature>>;
+}
+
+/** The models of the file and the default models. */
+function modelSettings({ path, content }: ConfigFile, variable: (name: string) => string | undefined) {
+  // The schema of the file checks that it is a table; `parseModels` checks its content.
+  const models = content.models as Readonly<Record<string, unknown>> | undefined;
+  const parsed = parseModels({ path, models }, variable);
+  return {
+    /** Ids of all models, in the order of CONFIG. */
+    modelIds: parsed.ids,
+    /** Ids of models with `required = true`: `/readyz` is 503 while one of them is unavailable. */
+    requiredModels: parsed.required,
+    /** What is behind each model, by id. */
+    modelEngines: parsed.engines,
+    /** Models that CONFIG does not define, by id: the model that each follows. */
+    modelFollowers: parsed.followers,
+    /** The model whose prices a model has, by id. */
+    pricedAs: parsed.pricedAs,
+    ttsModels: parsed.tts,
+    sttModels: parsed.stt,
+    textModels: parsed.text,
+    embedModels: parsed.embed,
+    videoModels: parsed.video,
+    conversationModels: parsed.conversation,
+  };
 }
 
 /** Adds the values of the features to the tables of the core. */
