@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { LaunchError, launchService } from '../../tools/harness/services/launcher.ts';
+import { LaunchError, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 
 /** A plugin in a folder outside the repository, which imports only `voice-service/plugin`. */
 const HELLO = `
-import { definePlugin, integer, route, section } from 'voice-service/plugin';
+import { definePlugin, integer, ServiceError, route, section, strictBody, Type } from 'voice-service/plugin';
 
 export default definePlugin({
   name: 'hello',
@@ -20,6 +20,17 @@ export default definePlugin({
       tag: 'hello',
       summary: 'Greet',
       handle: (_, { times }) => ({ text: Array(times).fill('hello').join(' ') }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/hello/:name',
+      tag: 'hello',
+      summary: 'Greet a person',
+      body: strictBody(Type.Object({ loud: Type.Boolean() })),
+      handle({ caller, params, body }) {
+        if (params.name === 'absent') throw new ServiceError('not_found', 'This person is absent.');
+        return { text: body.loud ? 'HELLO' : 'hello', organization: caller.organization };
+      },
     }),
   ],
   setup({ services, settings, lifecycle }) {
@@ -46,6 +57,21 @@ describe('a plugin in a folder outside the repository', () => {
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({ text: 'hello hello hello' });
     expect((await service.fetch('/v1/hello', { headers: {} })).status).toBe(401);
+    expect((await service.fetch('/v1/hello', { method: 'PUT' })).status).toBe(405);
+
+    const post = (name: string, body: unknown) =>
+      service.fetch(`/v1/hello/${name}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    expect(await (await post('you', { loud: true })).json()).toEqual({ text: 'HELLO', organization: 'a' });
+    const missing = await post('absent', { loud: false });
+    expect(missing.status).toBe(404);
+    expect(await missing.json()).toMatchObject({ error: { message: 'This person is absent.' } });
+    const invalid = await post('you', { loud: 'yes' });
+    expect(invalid.status).toBe(400);
+    expect(await invalid.json()).toMatchObject({ error: { param: 'loud' } });
 
     expect(await (await service.fetch('/swagger/json')).json()).toMatchObject({
       paths: { '/v1/hello': { get: { summary: 'Greet', tags: ['hello'] } } },
