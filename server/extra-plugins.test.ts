@@ -75,7 +75,11 @@ describe('the tables of plugins of other authors', () => {
     return loadConfigAndPlugins({ CONFIG: path });
   };
   const setting = `{
-    key: 'times', schema: { type: 'integer', minimum: 1, maximum: 9, [Symbol.for('TypeBox.Kind')]: 'Integer' },
+    key: 'times',
+    schema: {
+      type: 'integer', minimum: 1, maximum: 9,
+      [Symbol.for('TypeBox.Kind')]: 'Integer', [Symbol.for('TypeBox.Optional')]: 'Optional',
+    },
     formerly: 'count', isIgnored: false, doc: '', read: (written) => written ?? 2,
   }`;
   const hello = () =>

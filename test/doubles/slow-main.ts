@@ -70,7 +70,17 @@ await runProcess({
       name: 'extra',
       needs: [],
       offers: [],
-      routes: [route({ method: 'GET', path: '/v1/extra', isHidden: true, handle: () => 'extra' })],
+      routes: [
+        route({
+          method: 'GET',
+          path: '/v1/extra',
+          tag: 'service',
+          summary: 'A path of the plugin extra',
+          description: 'Returns a text.',
+          responses: {},
+          handle: () => 'extra',
+        }),
+      ],
       setup: async () => ({
         provides: {},
         ready: () => ({ ready: true }),

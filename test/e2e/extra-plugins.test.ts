@@ -1,31 +1,26 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { codeIn } from '../../src/guide/markdown-page.ts';
 import { LaunchError, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 
-/** A plugin in a folder outside the repository, which imports only `voice-service/plugin`. */
-const HELLO = `
-import { definePlugin, integer, ServiceError, route, section, strictBody, Type } from 'voice-service/plugin';
+/** The example of the guide, in a folder outside the repository. It imports only `voice-service/plugin`. */
+const [HELLO] = codeIn(
+  readFileSync(resolve(import.meta.dirname, '../../docs/guide/plugins.md'), 'utf8'),
+).filter(({ language }) => language === 'ts');
+/** Uses a body, an error and the caller. */
+const ECHO = `
+import { definePlugin, route, ServiceError, strictBody, Type } from 'voice-service/plugin';
 
 export default definePlugin({
-  name: 'hello',
-  needs: ['log'],
-  settings: [section('hello', { times: integer('times', { min: 1, max: 9, default: 2 }) })],
-  tags: [{ name: 'hello', description: 'Greetings' }],
+  name: 'echo',
+  needs: [],
   routes: [
     route({
-      method: 'GET',
-      path: '/v1/hello',
-      tag: 'hello',
-      summary: 'Greet',
-      handle: (_, { times }) => ({ text: Array(times).fill('hello').join(' ') }),
-    }),
-    route({
       method: 'POST',
-      path: '/v1/hello/:name',
-      tag: 'hello',
-      summary: 'Greet a person',
+      path: '/v1/echo/:name',
+      isHidden: true,
       body: strictBody(Type.Object({ loud: Type.Boolean() })),
       handle({ caller, params, body }) {
         if (params.name === 'absent') throw new ServiceError('not_found', 'This person is absent.');
@@ -33,24 +28,22 @@ export default definePlugin({
       },
     }),
   ],
-  setup({ services, settings, lifecycle }) {
-    lifecycle.closes({ close: async () => services.log.info('goodbye') });
-    return { services: settings.hello };
-  },
+  setup: () => ({}),
 });
 `;
 
 const folder = mkdtempSync(join(tmpdir(), 'extra-plugins-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 mkdirSync(join(folder, 'hello'));
-writeFileSync(join(folder, 'hello/index.ts'), HELLO);
-const EXTRA = `[plugins]\nextra = ["${join(folder, 'hello')}"]\n`;
+writeFileSync(join(folder, 'hello/index.ts'), HELLO?.code ?? '');
+writeFileSync(join(folder, 'echo.ts'), ECHO);
+const EXTRA = `[plugins]\nextra = ["${join(folder, 'hello')}", "${join(folder, 'echo.ts')}"]\n`;
 
 describe('a plugin in a folder outside the repository', () => {
   test('runs like the others', async () => {
     const service = await launchService({
       config: `${EXTRA}[plugin.hello]\ntimes = 3`,
-      env: { PLUGINS: 'hello' },
+      env: { PLUGINS: 'hello,echo' },
     });
     onTestFinished(async () => void (await service.stop()));
     const answer = await service.fetch('/v1/hello');
@@ -60,7 +53,7 @@ describe('a plugin in a folder outside the repository', () => {
     expect((await service.fetch('/v1/hello', { method: 'PUT' })).status).toBe(405);
 
     const post = (name: string, body: unknown) =>
-      service.fetch(`/v1/hello/${name}`, {
+      service.fetch(`/v1/echo/${name}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
