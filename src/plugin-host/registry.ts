@@ -170,6 +170,8 @@ class Plugins implements Registry {
       new Set([...(Object.keys(core) as SlotName[]), ...services.slotNames]),
     );
     this.#entries = new Map(this.plugins.map((plugin) => [plugin.name, entryOf(plugin)]));
+    // Also those of plugins that are disabled: a route must not have two owners once they are enabled.
+    routeTable(plugins.flatMap(({ routes }) => routes));
     this.#desiredStates = new Map(desiredStates);
     this.#states = metrics.upDownCounter(
       'plugin_state',

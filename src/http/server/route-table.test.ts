@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { describe, expect, test } from 'vitest';
+import { StartError } from '../../contract/core/error.ts';
 import type { RouteMethod } from '../../contract/route.ts';
 import { methodsOf, routeTable } from './route-table.ts';
 
@@ -73,4 +74,21 @@ test('only documented paths are suggested', () => {
   const { similarTo } = routeTable([route('GET', '/v1/videos/:id'), hidden]);
   expect(similarTo('/v1/vidoes/video_1')).toBe('/v1/videos/video_1');
   expect(similarTo('/v1/secret')).toBeUndefined();
+});
+
+describe('a method of a path', () => {
+  test.each([
+    ['/v1/cups', '/v1/cups'],
+    ['/v1/cups/:id', '/v1/cups/:name'],
+  ])('that two routes have is an error: %s and %s', (one, other) => {
+    const routes = [route('GET', one), route('POST', other), route('GET', other)];
+    expect(() => routeTable(routes)).toThrow(
+      new StartError(`Two routes are GET ${other}: each method of a path has one.`),
+    );
+  });
+
+  test('can have other names of parameters than another method', () => {
+    const table = routeTable([route('GET', '/v1/cups/:id'), route('POST', '/v1/cups/:name')]);
+    expect(methodsOf(table.at('/v1/cups/1'))).toEqual(['GET', 'HEAD', 'POST']);
+  });
 });

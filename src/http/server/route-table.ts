@@ -1,3 +1,4 @@
+import { StartError } from '../../contract/core/error.ts';
 import { misspeltName, similarName } from '../../contract/core/nearest-name.ts';
 import type { Route } from '../../contract/route.ts';
 
@@ -22,13 +23,21 @@ interface Pattern<Found> {
   readonly routes: Found[];
 }
 
-/** Builds the table of all routes of an app. */
+/**
+ * Builds the table of all routes of an app.
+ * @throws StartError for a method of a path that two routes have, also with other names of parameters: the plugin of another author
+ *   must not replace a route.
+ */
 export function routeTable<Found extends Listed>(routes: readonly Found[]): RouteTable<Found> {
   const patterns = new Map<string, Pattern<Found>>();
   for (const route of routes) {
-    const { path } = route;
-    const pattern = patterns.get(path) ?? { path, matches: matcher(path), routes: [] };
-    patterns.set(path, pattern);
+    const { method, path } = route;
+    const shape = shapeOf(path);
+    const pattern = patterns.get(shape) ?? { path, matches: matcher(path), routes: [] };
+    patterns.set(shape, pattern);
+    if (pattern.routes.some((other) => other.method === method)) {
+      throw new StartError(`Two routes are ${method} ${path}: each method of a path has one.`);
+    }
     pattern.routes.push(route);
   }
   const bySpecificity = [...patterns.values()].filter(({ path }) => !isLiteral(path)).sort(moreSpecificFirst);
@@ -49,6 +58,14 @@ export function routeTable<Found extends Listed>(routes: readonly Found[]): Rout
 /** The methods of the routes of a path. The framework answers HEAD wherever there is GET. */
 export function methodsOf(routes: readonly Pick<Listed, 'method'>[]): readonly string[] {
   return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method));
+}
+
+/** A pattern without the names of its parameters. */
+function shapeOf(pattern: string): string {
+  return pattern
+    .split('/')
+    .map((segment) => (rankOf(segment) === PARAMETER ? ':' : segment))
+    .join('/');
 }
 
 /** A pattern with the parameters that a path has at their places. */
