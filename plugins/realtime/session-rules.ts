@@ -1,5 +1,6 @@
 import type { Slots } from '../../src/contract/plugin.ts';
 import { hasNamedVoice } from '../../src/speak/stored-voices.ts';
+import { spokenLanguagesOf } from './session/spoken-language.ts';
 import { transcriptionModelId, transcriptionNames } from './session/transcription-models.ts';
 import type { Rules } from './state/realtime-machine.ts';
 
@@ -12,11 +13,7 @@ export function sessionRules({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, maxTextCh
     defaultTtsModel: 'svc-tts',
     languagesOf: (name: string) => stt.get(transcriptionModelId(name, stt))?.languages,
     hasVoice: (model: string, name: string) => hasNamedVoice(tts.get(model), name),
-    spokenLanguages(model: string) {
-      const engine = tts.get(model);
-      if (engine?.languages === undefined) return undefined;
-      return { languages: engine.languages, languageOf: (tag: string) => engine.languageOf?.(tag) };
-    },
+    spokenLanguages: (model: string) => spokenLanguagesOf(tts.get(model)),
     maxTextCharacters,
   };
 }

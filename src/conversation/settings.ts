@@ -66,6 +66,16 @@ export interface ResponseSettings {
   readonly voice: string | undefined;
   /** Speaking rate; 1 is natural. */
   readonly speed: number;
+  /** Undefined: the language of the voice. */
+  readonly language: ReplyLanguage | undefined;
+}
+
+/** Language in which replies are spoken. */
+export interface ReplyLanguage {
+  /** BCP 47. */
+  readonly tag: string;
+  /** `transcription`: the language of the user, which is used if the speech model speaks it. */
+  readonly source: 'session' | 'transcription';
 }
 
 export interface ConversationSettings extends ResponseSettings {

@@ -35,6 +35,7 @@ export const SETTINGS: ConversationSettings = {
   outputFormat: PCM,
   voice: undefined,
   speed: 1,
+  language: undefined,
   inputFormat: PCM,
   turnDetection: SERVER_VAD,
   transcription: { language: undefined, languages: undefined, prompt: undefined, keywords: undefined },

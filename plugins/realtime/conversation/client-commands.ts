@@ -16,6 +16,7 @@ import {
   type MergeContext,
   mergeConversationSession,
   mergeFormat,
+  mergeReplyLanguage,
   mergeSessionVoice,
 } from './session.ts';
 
@@ -140,6 +141,13 @@ function overriddenParams(
       ...settings,
       ...mergeResponseSettings(session, settings, members, errors).settings,
       voice: voice.id,
+      language: mergeReplyLanguage(
+        settings,
+        nonNull(output.get('language')),
+        settings.transcription.language,
+        context.spokenLanguages,
+        errors,
+      ),
       outputFormat: mergeFormat(format, settings.outputFormat, errors),
     },
   );

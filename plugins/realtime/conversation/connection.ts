@@ -19,6 +19,7 @@ import { decodeBase64 } from '../protocol/base64.ts';
 import type { Dialect } from '../protocol/dialect.ts';
 import type { ParsedEvent } from '../protocol/frame-parser.ts';
 import type { VoiceLookupResult } from '../session/session.ts';
+import { spokenLanguagesOf } from '../session/spoken-language.ts';
 import { type OutgoingEvent, toBetaEvent } from './beta-events.ts';
 import { type ConversationRequest, requestEffects, sessionParams } from './client-commands.ts';
 import { type ConversationClientEvent, parseConversationFrame, voiceSource } from './client-events.ts';
@@ -137,7 +138,8 @@ export class ConversationConnection implements SocketListener {
     const { model, tts } = this.#deps;
     const { hasSpoken } = conversation;
     const hasVoice = (name: string) => hasNamedVoice(tts.get(model.tts), name);
-    const context = { model, lookup, hasVoice, hasSpoken };
+    const spokenLanguages = spokenLanguagesOf(tts.get(model.tts));
+    const context = { model, lookup, hasVoice, spokenLanguages, hasSpoken };
     const { session, errors, command } = requestEffects(this.#session, event, context);
     this.#session = session;
     for (const error of errors) conversation.reject(error, eventId);

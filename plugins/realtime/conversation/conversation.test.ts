@@ -98,6 +98,40 @@ test('a reply is spoken with the pronunciation lexicon of the organization, and 
   await client.close();
 });
 
+describe('the language of replies', () => {
+  /** The language in which each of two replies is spoken: with the session, and with its own. */
+  async function spoken(audio: object, response: object = {}) {
+    const tts = new FakeTtsEngine({ languages: ['en-US', 'es', 'fr'] });
+    const client = await service({ tts }).connect();
+    await client.next('session.created');
+    client.send({ type: 'session.update', session: { type: 'realtime', audio } });
+    await client.next('session.updated');
+    client.send(say('Hola.'));
+    client.send({ type: 'response.create', response });
+    await client.next('response.done');
+    await client.close();
+    return new Set(tts.requests.map(({ language }) => language));
+  }
+
+  test.each([
+    ['nothing', {}, undefined],
+    ['a language of the transcription', { input: { transcription: { language: 'es' } } }, 'es'],
+    ['one that the model does not speak', { input: { transcription: { language: 'pl' } } }, undefined],
+    [
+      'a language of its own',
+      { input: { transcription: { language: 'es' } }, output: { language: 'fr' } },
+      'fr',
+    ],
+  ])('with %s', async (_, audio, expected) => {
+    expect(await spoken(audio)).toEqual(new Set([expected]));
+  });
+
+  test('can be set for one response', async () => {
+    const language = await spoken({ output: { language: 'fr' } }, { audio: { output: { language: 'es' } } });
+    expect(language).toEqual(new Set(['es']));
+  });
+});
+
 test('the intent of a transcription opens a session without a conversation, whatever its model', async () => {
   const { app, text } = service();
   for (const query of ['?intent=transcription', '?intent=transcription&model=svc-voice']) {

@@ -82,7 +82,12 @@ export const ConversationSessionSchema = closed({
       noise_reduction: nullable(NoiseReductionSchema),
       turn_detection: Detection,
     }),
-    output: closed({ format: FormatSchema, voice: Type.String(), speed: Speed }),
+    output: closed({
+      format: FormatSchema,
+      voice: Type.String(),
+      language: Type.Optional(Type.String()),
+      speed: Speed,
+    }),
   }),
 });
 

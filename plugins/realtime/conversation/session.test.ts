@@ -305,6 +305,57 @@ describe('transcription', () => {
   });
 });
 
+describe('the language of replies', () => {
+  const tags = new Map([
+    ['es', 'es'],
+    ['es-MX', 'es'],
+    ['en', 'en-US'],
+  ]);
+  const spokenLanguages = { languages: ['en-US', 'es'], languageOf: (tag: string) => tags.get(tag) };
+
+  test('is that of the transcription, and is not echoed', () => {
+    expect(START.settings.language).toEqual({ tag: 'de', source: 'transcription' });
+    const { wire, session } = updated(input({ transcription: { language: 'es' } }));
+    expect(session.settings.language).toEqual({ tag: 'es', source: 'transcription' });
+    expect(wire.audio.output).not.toHaveProperty('language');
+    expect(updated(input({ transcription: { language: null } })).session.settings.language).toBeUndefined();
+  });
+
+  test('can be set, and is echoed as the speech model names it', () => {
+    const { wire, errors, session } = merged([output({ language: 'es-MX' }), output({ speed: 1.2 })], {
+      spokenLanguages,
+    });
+    expect(errors).toEqual([]);
+    expect(session.settings.language).toEqual({ tag: 'es', source: 'session' });
+    expect(wire.audio.output).toMatchObject({ language: 'es', speed: 1.2 });
+  });
+
+  test.each([null, ' '])('%j means that of the transcription again', (language) => {
+    const { errors, session } = merged([output({ language: 'es' }), output({ language })], {
+      spokenLanguages,
+    });
+    expect(errors).toEqual([]);
+    expect(session.settings.language).toEqual({ tag: 'de', source: 'transcription' });
+  });
+
+  test.each(['pl', 5, {}, 'x'.repeat(65)])(
+    '%j is an error that lists the languages of the model',
+    (language) => {
+      const { errors, session } = merged([output({ language: 'es' }), output({ language })], {
+        spokenLanguages,
+      });
+      expect(errors).toEqual(['invalid_value session.audio.output.language']);
+      expect(session.settings.language).toEqual({ tag: 'es', source: 'session' });
+    },
+  );
+
+  test('is any tag if only an upstream server knows the languages', () => {
+    const { errors, wire } = updated(output({ language: 'gsw' }));
+    expect(errors).toEqual([]);
+    expect(wire.audio.output.language).toBe('gsw');
+  });
+});
+
 describe('the voice', () => {
   test.each(['alloy', 'marin', 'cedar'])('%s of OpenAI is echoed, and selects that of the model', (voice) => {
     const { wire, errors, session } = updated(output({ voice }));

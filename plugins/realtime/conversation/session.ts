@@ -7,7 +7,7 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import type { ConversationModel } from '../../../src/contract/engines/conversation.ts';
 import type { ConversationError } from '../../../src/conversation/events/errors.ts';
 import { toWireFormat } from '../../../src/conversation/events/wire-format.ts';
-import type { ConversationSettings, Truncation } from '../../../src/conversation/settings.ts';
+import type { ConversationSettings, ReplyLanguage, Truncation } from '../../../src/conversation/settings.ts';
 import { DEFAULT_RETENTION_RATIO } from '../../../src/conversation/state/reply-request.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
@@ -26,6 +26,7 @@ import {
   textOf,
 } from '../session/fields.ts';
 import { type Echoes, mergeEchoes } from '../session/passthrough.ts';
+import { readSpokenLanguage, type SpokenLanguages } from '../session/spoken-language.ts';
 import { keywordsOf, LOGPROBS, languagesOf } from '../session/transcription-hints.ts';
 import { ConversationFieldErrors } from './field-errors.ts';
 import { mergeField, nonNull } from './merge-field.ts';
@@ -89,6 +90,7 @@ function initialSettings(model: ConversationModel): ConversationSettings {
     outputFormat: DEFAULT_FORMAT,
     voice: initialVoice(model.voice).id,
     speed: INITIAL_SPEED,
+    language: replyLanguage(undefined, model.language),
     inputFormat: DEFAULT_FORMAT,
     turnDetection: initialDetection(model.turnDetection),
     transcription: {
@@ -125,6 +127,8 @@ const TOLERATED = [
 /** Context of a merge. */
 export interface MergeContext extends Omit<VoiceContext, 'modelVoice'> {
   readonly model: ConversationModel;
+  /** Languages of the speech model. Absent: not known; then any tag is accepted. */
+  readonly spokenLanguages?: SpokenLanguages | undefined;
 }
 
 /**
@@ -162,6 +166,13 @@ export function mergeConversationSession(
     ),
     speed: mergeField(output.get('speed') ?? top.get('speed'), settings.speed, INITIAL_SPEED, (sent) =>
       numberOf(sent, settings.speed, CONVERSATION_SPEED, errors),
+    ),
+    language: mergeReplyLanguage(
+      settings,
+      output.get('language'),
+      transcription.settings.language,
+      context.spokenLanguages,
+      errors,
     ),
     inputFormat: mergeFormat(
       { nested: input.get('format'), beta: top.get('input_audio_format') },
@@ -203,8 +214,29 @@ export function audioMembers(members: Members, errors: FieldErrors) {
       ['format', 'transcription', 'turn_detection', 'noise_reduction'],
       errors,
     ),
-    output: membersOf(nonNull(audio.get('output')), ['format', 'voice', 'speed'], errors),
+    output: membersOf(nonNull(audio.get('output')), ['format', 'voice', 'language', 'speed'], errors),
   };
+}
+
+/** Without a language of its own, a session replies in the language that is transcribed. */
+function replyLanguage(
+  spoken: string | undefined,
+  transcribed: string | undefined,
+): ReplyLanguage | undefined {
+  if (spoken !== undefined) return { tag: spoken, source: 'session' };
+  return transcribed === undefined ? undefined : { tag: transcribed, source: 'transcription' };
+}
+
+/** Merges the language of a session, or of one response. @param transcribed language of the user, if it is known. */
+export function mergeReplyLanguage(
+  { language: prior }: ConversationSettings,
+  sent: SentField | undefined,
+  transcribed: string | undefined,
+  spoken: SpokenLanguages | undefined,
+  errors: FieldErrors,
+): ReplyLanguage | undefined {
+  const own = prior?.source === 'session' ? prior.tag : undefined;
+  return replyLanguage(sent === undefined ? own : readSpokenLanguage(sent, own, spoken, errors), transcribed);
 }
 
 /** Merges the voice of a session, or of one response. */
@@ -383,7 +415,13 @@ export function toWireConversationSession(session: ConversationSession): WireCon
         noise_reduction,
         turn_detection: toWireDetection(settings.turnDetection),
       },
-      output: { format: toWireFormat(settings.outputFormat), voice: voiceName, speed: settings.speed },
+      output: {
+        format: toWireFormat(settings.outputFormat),
+        voice: voiceName,
+        // An extension, so only clients that send it receive it.
+        ...(settings.language?.source === 'session' && { language: settings.language.tag }),
+        speed: settings.speed,
+      },
     },
   };
 }

@@ -2,11 +2,11 @@
 
 import { type Id, mayBeId } from '../../../src/contract/core/id.ts';
 import { quotedName } from '../../../src/contract/core/nearest-name.ts';
-import type { TtsEngine, VadSettings } from '../../../src/contract/engines/engine.ts';
+import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { MAX_MODEL_CHARACTERS, MAX_PROMPT_CHARACTERS, MAX_TAG_CHARACTERS, SPEED } from '../limits.ts';
+import { MAX_MODEL_CHARACTERS, MAX_PROMPT_CHARACTERS, SPEED } from '../limits.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { WireSession, WireTurnDetection } from '../protocol/server-events.ts';
 import {
@@ -24,6 +24,12 @@ import {
   UpdateErrors,
 } from './fields.ts';
 import { ECHOED_FIELDS, ECHOED_TRANSCRIPTION_FIELDS, type Echoes, mergeEchoes } from './passthrough.ts';
+import {
+  readSpokenLanguage,
+  type SpokenLanguages,
+  spokenLanguageOf,
+  spokenLanguageRule,
+} from './spoken-language.ts';
 import { keywordsOf, LOGPROBS, languagesOf } from './transcription-hints.ts';
 
 /** Choices that the service configuration offers to sessions. */
@@ -43,9 +49,6 @@ export interface SessionRules {
   /** Languages that a speech model speaks. Absent or undefined: not known; then any tag is accepted. */
   spokenLanguages?(ttsModel: string): SpokenLanguages | undefined;
 }
-
-/** Languages of a speech model, as in `TtsEngine`. */
-export type SpokenLanguages = Required<Pick<TtsEngine, 'languages' | 'languageOf'>>;
 
 /** Result of looking up the voice that an update names. `failed`: the lookup failed. */
 export type VoiceLookupResult = 'found' | 'missing' | 'failed';
@@ -200,7 +203,7 @@ export function mergeSession(
       sent.include?.value === null ? undefined : choicesOf(sent.include, session.include, INCLUDES, errors),
     outputFormat: formatOf(sent.outputFormat, session.outputFormat, errors),
     voice: voiceOf(sent.voice, session.voice, { lookup: voice, namesVoice }, errors),
-    spokenLanguage: spokenLanguageOf(sent, session, ttsModel, rules, errors),
+    spokenLanguage: mergeSpokenLanguage(sent, session, ttsModel, rules, errors),
     speed: sent.speed?.value === null ? undefined : numberOf(sent.speed, session.speed, SPEED, errors),
     outputModalities: choicesOf(sent.modalities, session.outputModalities, MODALITIES, errors),
     ttsModel,
@@ -340,31 +343,21 @@ function ttsModelOf(
 }
 
 /** Languages are checked again when the model changes. */
-function spokenLanguageOf(
+function mergeSpokenLanguage(
   { spokenLanguage: sent, ttsModel: sentModel }: SentFields,
   { spokenLanguage: prior }: Session,
   model: string,
   rules: SessionRules,
   errors: UpdateErrors,
 ): string | undefined {
-  const { languages, languageOf } = rules.spokenLanguages?.(model) ?? {};
-  const known = (tag: string) => (languageOf === undefined ? tag : languageOf(tag));
-  const rule = `one of ${languages?.join(', ')}, or null for the language of the voice`;
-  if (sent === undefined) {
-    if (prior === undefined || known(prior) !== undefined) return prior;
-    errors.invalid(
-      `${sentModel?.path}`,
-      `names a model that does not speak the language of this session: also send ${rule}`,
-    );
-    return undefined;
-  }
-  const { path, value } = sent;
-  if (isUnset(value)) return undefined;
-  const tag =
-    typeof value === 'string' && value.length <= MAX_TAG_CHARACTERS ? known(value.trim()) : undefined;
-  if (tag !== undefined) return tag;
-  errors.invalid(path, `must be ${languages === undefined ? 'a BCP 47 tag, or null' : rule}`);
-  return prior;
+  const spoken = rules.spokenLanguages?.(model);
+  if (sent !== undefined) return readSpokenLanguage(sent, prior, spoken, errors);
+  if (prior === undefined || spokenLanguageOf(prior, spoken) !== undefined) return prior;
+  errors.invalid(
+    `${sentModel?.path}`,
+    `names a model that does not speak the language of this session: also send ${spokenLanguageRule(spoken)}`,
+  );
+  return undefined;
 }
 
 /** Reads a voice given as its id or as `{id}`. */

@@ -20,7 +20,7 @@ import { WordTimeline } from '../../speak/word-timeline.ts';
 import { SpeechUsageMeter } from '../../usage/usage-meters.ts';
 import { toErrorBody } from '../events/errors.ts';
 import type { ErrorBody } from '../events/server-events.ts';
-import type { ResponseSettings } from '../settings.ts';
+import type { ReplyLanguage, ResponseSettings } from '../settings.ts';
 import type { ReplyEvent } from '../state/conversation-machine.ts';
 import type { ReplyRequest } from '../state/reply-request.ts';
 import { ClauseQueue } from './clause-queue.ts';
@@ -36,8 +36,9 @@ const MAX_PIECE_MS = 100;
 const MAX_CHARACTERS_PER_TOKEN = 6;
 const MAX_REPLY_CHARACTERS = 5_000;
 const FIRST_TOKEN_TIMEOUT_MS = 20_000;
-/** Field of the session that names the voice. */
+/** Fields of the session that name the voice and the language. */
 const VOICE_PARAM = 'session.audio.output.voice';
+const LANGUAGE_PARAM = 'session.audio.output.language';
 
 export interface ReplyDeps extends Pick<Slots, 'text' | 'tts' | 'calls' | 'clock' | 'lexicons'> {
   readonly voices: VoiceLookup;
@@ -219,7 +220,7 @@ export class Reply {
     signal: AbortSignal,
   ): Promise<number> {
     const { tts, voices, clock, lexicons, caller, model, fasterSpeech, ready } = this.#deps;
-    const { outputFormat, speed, voice: voiceId, maxOutputTokens } = settings;
+    const { outputFormat, speed, voice: voiceId, language, maxOutputTokens } = settings;
     const { encoding, rateHz } = outputFormat;
     const maxCharacters =
       maxOutputTokens === undefined ? MAX_REPLY_CHARACTERS : maxOutputTokens * MAX_CHARACTERS_PER_TOKEN;
@@ -250,7 +251,11 @@ export class Reply {
           onWords: (words) => timeline.addWords(words),
         },
         async selectVoice() {
-          const engine = (voiceId === undefined && fasterSpeech) || requireModel(tts, model.tts);
+          const own = requireModel(tts, model.tts);
+          const tag = spokenTag(own, language);
+          const hasFasterVoice =
+            voiceId === undefined && (tag === undefined || fasterSpeech?.languageOf?.(tag));
+          const engine = (hasFasterVoice && fasterSpeech) || own;
           const { organization } = caller;
           return {
             engine,
@@ -258,6 +263,8 @@ export class Reply {
               id: voiceId,
               model: model.tts,
               param: VOICE_PARAM,
+              language: tag,
+              languageParam: LANGUAGE_PARAM,
               organization,
             })),
           };
@@ -335,6 +342,12 @@ function endOf({ reason, tokens }: Generated, audioTokens: number): ReplyEvent {
   const ends = { length: 'max_output_tokens', content_filter: 'content_filter' } as const;
   const end = reason === 'length' || reason === 'content_filter' ? ends[reason] : 'completed';
   return { kind: 'ended', end, usage: { text: tokens, audioTokens } };
+}
+
+/** The language that an engine is asked to speak; undefined: that of the voice. */
+function spokenTag(engine: TtsEngine, language: ReplyLanguage | undefined): string | undefined {
+  if (language?.source !== 'transcription') return language?.tag;
+  return engine.languageOf?.(language.tag);
 }
 
 async function* oneText(text: string): AsyncGenerator<string, void, undefined> {
