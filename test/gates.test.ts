@@ -245,6 +245,22 @@ describe('documents', () => {
     expect(await docsErrors(folder)).toEqual(['docs/classes.md: src/a.ts does not export Turns']);
   });
 
+  test.each([
+    ['# A\n\nStatus: accepted, 2026-11-21.\n\nWhy.', true],
+    ['# A\n\nStatus: replaced by [B](configuration.md), 2026-11-21.\n\nWhy.', true],
+    ['# A\n\nWhy.', false],
+    ['# A\n\nStatus: accepted.\n\nWhy.', false],
+  ])('a decision needs a status and a date: %j', async (decision, passes) => {
+    const errors = await docsErrors(
+      tree({
+        [CONFIGURATION]: page,
+        'docs/decisions/a.md': decision,
+        'docs/decisions/configuration.md': decision,
+      }),
+    );
+    expect(errors.length === 0).toBe(passes);
+  });
+
   test('a missing configuration page is reported', async () => {
     expect(await docsErrors(tree({}))).toEqual([`${CONFIGURATION} is missing`]);
   });

@@ -18,6 +18,9 @@ const PAGES = [
 ];
 /** The page that lists classes and functions with their files. */
 const CLASSES = 'docs/classes.md';
+const DECISIONS = 'docs/decisions/';
+/** The first paragraph of a decision. */
+const STATUS = /^# .+\n\nStatus: (?:accepted|replaced by \[.+\]\(.+\)), \d{4}-\d{2}-\d{2}\.\n/;
 const FOLDERS =
   'src|server|plugins|native|scripts|test|tools|bench|soak|web|docs|examples|docker|deploy|\\.ci';
 /**
@@ -28,7 +31,7 @@ const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
 
 /**
- * Errors in the documents: missing paths, scripts and link targets, wrong tables of settings, and listed names that their
+ * Errors in the documents: missing paths, scripts and link targets, wrong tables of settings, decisions without a status, and listed names that their
  * files do not export.
  */
 export async function docsErrors(root: string): Promise<string[]> {
@@ -45,6 +48,9 @@ export async function docsErrors(root: string): Promise<string[]> {
       if (!Object.hasOwn(packageJson.scripts, script)) errors.push(`${page}: names the script ${script}`);
     }
     if (page.endsWith('.md')) errors.push(...(await linkErrors(root, page, text)));
+    if (page.startsWith(DECISIONS) && !STATUS.test(text)) {
+      errors.push(`${page}: 'Status: accepted, YYYY-MM-DD.', or 'replaced by' a link, must follow the title`);
+    }
   }
   return [
     ...errors,
