@@ -42,6 +42,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = { phonemizer: 'GPL-3.0-or-l
 /** Prefixes of packages with compiled parts; the page explains them. */
 const COMPILED = [
   '@msgpackr-extract/',
+  '@node-rs/jieba-',
   '@node-llama-cpp/',
   '@rollup/',
   '@seydx/node-av-',

@@ -27,7 +27,7 @@ test.each([
 test.each([
   [
     ['--language', 'de'],
-    "The language 'de' is not supported. Supported: en-US, en-GB, es, fr, it, pt-BR, hi.",
+    "The language 'de' is not supported. Supported: en-US, en-GB, es, fr, it, pt-BR, hi, zh.",
   ],
   [['--language'], 'Usage: bun run normalize'],
   [['--lang', 'es'], 'Usage: bun run normalize'],

@@ -24,9 +24,12 @@ describe('the front end of a tag', () => {
     ['PT-br', 'pt-BR'],
     ['pt-PT', 'pt-BR'],
     ['hi-Deva-IN', 'hi'],
+    ['zh-CN', 'zh'],
+    ['zh-Hant-TW', 'zh'],
+    ['cmn-Hans', 'zh'],
   ])('%j is %s', (tag, language) => expect(frontEndOf(tag)?.language).toBe(language));
 
-  test.each(['', '-', 'de', 'ja', 'esp', 'e', 'constructor', 'x'.repeat(100), 'es'.repeat(40)])(
+  test.each(['', '-', 'de', 'yue', 'esp', 'e', 'constructor', 'x'.repeat(100), 'es'.repeat(40)])(
     '%j has none',
     (tag) => {
       expect(frontEndOf(tag)).toBeUndefined();
@@ -48,7 +51,10 @@ describe('the language of letters', () => {
     ['The word नमस्ते is Hindi.', 'en-US', 'en-US'],
     ['Hello there.', 'hi', 'hi'],
     ['123', 'fr', 'fr'],
-    ['日本語', 'en-GB', 'en-GB'],
+    ['你好，世界。', 'en-GB', 'zh'],
+    ['我用iPhone。', 'zh', 'zh'],
+    ['我喜欢 Beethoven 的音乐。', 'en-US', 'en-US'],
+    ['नमस्ते', 'zh', 'hi'],
   ])('%s with a voice of %s is %s', (text, ofVoice, language) => {
     expect(languageOfScript(text, ofVoice)).toBe(language);
   });

@@ -8,12 +8,14 @@ import { french } from './french/index.ts';
 import { hindi } from './hindi/index.ts';
 import { italian } from './italian/index.ts';
 import type { SpokenFormWord, TextFrontEnd } from './language.ts';
+import { mandarin } from './mandarin/index.ts';
 import { brazilianPortuguese } from './portuguese/index.ts';
 import { spanish } from './spanish/index.ts';
 
 export type {
   EspeakNg,
   G2p,
+  G2pResources,
   Pronunciation,
   SpokenFormWord,
   TextFrontEnd,
@@ -28,6 +30,7 @@ export const FRONT_ENDS: readonly TextFrontEnd[] = [
   italian,
   brazilianPortuguese,
   hindi,
+  mandarin,
 ];
 
 /** The language of texts whose language is unknown. */
@@ -55,17 +58,22 @@ export function frontEndOf(tag: string): TextFrontEnd | undefined {
 }
 
 /**
- * The language of a text by its letters: `ofVoice`, unless most of them are of a script that it is not written in and another
- * language is. Latin letters belong to every language, because all of them have names and foreign words.
+ * The language of a text by its letters: the one whose script has most of them, which is `ofVoice` if its script has as many.
+ * Latin letters belong to every language, because all of them have names and foreign words; a text that is mostly in Latin
+ * letters is in the language of the voice.
  */
 export function languageOfScript(text: string, ofVoice: string): string {
-  const own = frontEndOf(ofVoice)?.letters;
+  const lettersOf = (pattern: RegExp | undefined) =>
+    pattern === undefined ? 0 : (text.match(pattern)?.length ?? 0);
+  let most = Math.max(lettersOf(LATIN), lettersOf(frontEndOf(ofVoice)?.letters));
+  let found = ofVoice;
   for (const { letters, language } of FRONT_ENDS) {
-    if (letters === undefined || letters === own) continue;
-    const count = text.match(letters)?.length ?? 0;
-    if (count > 0 && count > (text.match(LATIN)?.length ?? 0)) return language;
+    const count = lettersOf(letters);
+    if (count <= most) continue;
+    most = count;
+    found = language;
   }
-  return ofVoice;
+  return found;
 }
 
 const LATIN = /\p{Script=Latin}/gu;

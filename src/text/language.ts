@@ -45,6 +45,8 @@ export interface G2pResources {
   /** Paths of the files of a catalog entry, by name. @throws Error for a missing file. */
   readonly files: (entry: string) => Readonly<Record<string, string>>;
   readonly espeak: EspeakNg;
+  /** The conversion of American English, for words in Latin letters within another script. */
+  readonly english: () => Promise<G2p>;
 }
 
 /** A language: its front end of text to speech. */

@@ -19,6 +19,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   it: 'Domani mattina andiamo al mare con tutta la famiglia.',
   'pt-BR': 'Amanhã de manhã vamos para a praia com toda a família.',
   hi: 'आज मौसम बहुत अच्छा है।',
+  zh: '今天天气很好，我们去公园散步吧。',
   'en-GB': 'Tomorrow morning we are going to the beach with the whole family.',
 };
 
@@ -59,7 +60,7 @@ test('the list of models has the languages of speech models, and texts are read 
     data: { id: string; languages?: string[] }[];
   };
   const languagesOf = (model: string) => data.find(({ id }) => id === model)?.languages;
-  expect(languagesOf('tts-1')).toEqual(['en-US', 'en-GB', 'es', 'fr', 'it', 'pt-BR', 'hi']);
+  expect(languagesOf('tts-1')).toEqual(['en-US', 'en-GB', 'es', 'fr', 'it', 'pt-BR', 'hi', 'zh']);
   expect(languagesOf('whisper-1')).toBeUndefined();
   const body = { input: 'Son las 21:00.', language: 'es' };
   const read = await post('/v1/audio/normalize', body);
@@ -113,6 +114,16 @@ describe('speech', () => {
     await expectUnderstood('it', italian);
   });
 
+  test('in Mandarin is understood, in each of its voices and without a language', async () => {
+    const input = SENTENCES.zh ?? '';
+    const characters = (text: string) => new Set(text.match(/\p{Script=Han}/gu));
+    for (const fields of [{ language: 'zh-CN' }, { voice: 'zm_yunxi' }, { voice: 'nova' }]) {
+      const known = characters(await heard(await speak({ model: 'tts-1', input, ...fields }), 'zh'));
+      const missing = characters(input).difference(known);
+      expect(missing.size, `lacks ${[...missing].join('')}`).toBeLessThanOrEqual(3);
+    }
+  });
+
   test('of Devanagari with an English voice is Hindi', async () => {
     const input = SENTENCES.hi ?? '';
     const [detected, requested] = [
@@ -133,7 +144,7 @@ test('an unsupported language is rejected before synthesis, with the supported o
       type: 'invalid_request_error',
       param: 'language',
       code: 'unsupported_value',
-      message: expect.stringMatching(/'de-DE'.*en-US, en-GB, es, fr, it, pt-BR, hi/),
+      message: expect.stringMatching(/'de-DE'.*en-US, en-GB, es, fr, it, pt-BR, hi, zh/),
     },
   });
   const message = { type: 'voice-request', text: 'Hallo.', sampleRate: 16_000 };
@@ -167,5 +178,6 @@ test('the preset voices of all languages are listed with language and gender', a
     it: 2,
     'pt-BR': 3,
     hi: 4,
+    zh: 8,
   });
 });

@@ -27,7 +27,7 @@ const FIELDS = {
   language: Type.Optional(
     Type.String({
       description:
-        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: American English; a sentence mostly in Devanagari is Hindi.',
+        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: American English; a sentence mostly in Devanagari is Hindi, in Chinese characters Mandarin.',
       examples: ['en-US'],
     }),
   ),

@@ -52,6 +52,7 @@ describe('phonemes are those of misaki', () => {
       symbols,
       files: (entry) => resolveModelFiles(modelsDir, entry),
       espeak: (voice, clauses) => engine.phonemes(voice, clauses),
+      english: () => Promise.reject(new Error('not used')),
     });
     const different: string[] = [];
     for (const [text = '', expected = ''] of sentences) {

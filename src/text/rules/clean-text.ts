@@ -41,10 +41,11 @@ export function cleanText(text: string): TracedText {
       .replace(SPACES, () => ' ')
       .replace(UNSPOKEN, () => ' ')
       .replace(/\p{L}\p{M}+/gu, ([letter]) => letter.normalize('NFC'))
+      // Before the wide forms, because a comma between wide digits does not group them.
+      .replace(REPLACED, ([char]) => REPLACEMENTS[char] ?? char)
       .replace(/[\uff01-\uff5e]/gu, ([char]) => String.fromCodePoint((char.codePointAt(0) ?? 0) - 0xfee0))
       // The danda ends a sentence, after a space in some texts.
       .replace(/ ?[।॥]/gu, () => '.')
-      .replace(REPLACED, ([char]) => REPLACEMENTS[char] ?? char)
       .replace(/\.{3,}/gu, () => '…'),
   )
     .replace(/!?\[([^[\]\n]{1,200})\]\([^()\s]{1,300}\)/gu, ([, label = '']) => label)

@@ -12,12 +12,21 @@ export interface Rule {
   readonly speak: (match: RegExpExecArray) => string | undefined;
 }
 
-/** Applies the rules in order: later ones see what earlier ones wrote. */
 export function spokenWords(text: string, rules: readonly Rule[]): SpokenFormWord[] {
+  return wordsOf(applyRules(text, rules));
+}
+
+/** Applies the rules in order: later ones see what earlier ones wrote. */
+export function applyRules(text: string, rules: readonly Rule[]): TracedText {
   let traced: TracedText = cleanText(text);
   for (const { pattern, speak } of rules) {
     traced = traced.replace(pattern, (match) => speak(match) ?? match[0]);
   }
+  return traced;
+}
+
+/** The words between white space. */
+export function wordsOf(traced: TracedText): SpokenFormWord[] {
   return Array.from(traced.text.matchAll(/\S+/gu), ({ 0: word, index }) => ({
     text: word,
     source: traced.sourceOf(index),

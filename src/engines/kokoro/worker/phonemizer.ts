@@ -6,6 +6,7 @@ import {
   DEFAULT_LANGUAGE,
   type EspeakNg,
   type G2p,
+  type G2pResources,
   type Pronunciation,
   requireFrontEnd,
 } from '../../../text/front-end.ts';
@@ -35,10 +36,11 @@ export async function loadPhonemizer(
 ): Promise<KokoroPhonemizer> {
   const { 'config.json': config = '' } = resolveModelFiles(modelsDir, 'kokoro-vocabulary');
   const vocabulary = vocabularyOf((await Bun.file(config).json()).vocab);
-  const resources = {
+  const resources: G2pResources = {
     symbols: vocabulary,
     files: (entry: string) => resolveModelFiles(modelsDir, entry),
     espeak,
+    english: () => g2pOf(DEFAULT_LANGUAGE),
   };
   /** By language; at most the number of front ends. */
   const opened = new Map<string, Promise<G2p>>();

@@ -1,0 +1,25 @@
+/** Mandarin: words by jieba, pinyin by pinyin-pro, phonemes as by misaki. */
+
+import type { TextFrontEnd } from '../language.ts';
+import { applyRules, wordsOf } from '../rules/spoken-words.ts';
+import { RULES } from './rules.ts';
+
+const spoken = (text: string) => applyRules(text, RULES);
+
+export const mandarin: TextFrontEnd = {
+  language: 'zh',
+  name: 'Chinese (Mandarin)',
+  aliases: ['cmn'],
+  letters: /\p{Script=Han}/gu,
+  espeakVoice: 'cmn',
+  kokoroVoice: 'zf_xiaobei',
+  words: (text) => wordsOf(spoken(text)),
+  async openKokoroG2p({ symbols, english }) {
+    // With the first text, because the dictionary is large.
+    const [{ openDictionary }, { createMandarinG2p }] = await Promise.all([
+      import('./dictionary.ts'),
+      import('./g2p.ts'),
+    ]);
+    return createMandarinG2p({ spoken, wordsOf: openDictionary(), symbols, english });
+  },
+};
