@@ -17,6 +17,7 @@ test.each([
   [['--language', 'es'], 'Hay 3 casas.\n\n25 %\r\nfin', 'Hay tres casas.\n\nveinticinco por ciento\nfin\n'],
   [['--language=PT_br'], 'R$ 2\n', 'dois reais\n'],
   [['--language', 'hi'], '₹5', 'पाँच रुपये\n'],
+  [['--language', 'ja'], '3本で500円', 'サンボンでゴヒャクエン\n'],
   [['--language', 'en-GB'], '$5 at 3 pm\n', 'five dollars at three PM\n'],
   [[], '2 cats\n', 'two cats\n'],
   [['--language', 'fr'], '', ''],
@@ -27,7 +28,7 @@ test.each([
 test.each([
   [
     ['--language', 'de'],
-    "The language 'de' is not supported. Supported: en-US, en-GB, es, fr, it, pt-BR, hi, zh.",
+    "The language 'de' is not supported. Supported: en-US, en-GB, es, fr, it, pt-BR, hi, zh, ja.",
   ],
   [['--language'], 'Usage: bun run normalize'],
   [['--lang', 'es'], 'Usage: bun run normalize'],

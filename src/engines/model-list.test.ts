@@ -116,7 +116,10 @@ test('the files of each model id, with the sum of their sizes and all licences',
     new Map([
       [
         'speaker',
-        { sizeBytes: 133_167_018 + espeakBytes, licence: 'Apache-2.0 AND MIT AND GPL-3.0-or-later' },
+        {
+          sizeBytes: 394_581_725 + espeakBytes,
+          licence: 'Apache-2.0 AND MIT AND BSD-3-Clause AND GPL-3.0-or-later',
+        },
       ],
       ['own', { sizeBytes: GGUF.length, memoryBytes: GGUF.length + CACHE_BYTES }],
       ['hub', {}],

@@ -5,7 +5,7 @@ import { Parser, type ReadEntry } from 'tar';
 import { ArchiveError } from './archive-error.ts';
 import { readZipMember, zipMembers } from './zip-file.ts';
 
-/** `zip` is a wheel of PyPI, `tgz` a tarball of npm. */
+/** `zip` is a wheel of PyPI, `tgz` a tarball of npm or a source archive of PyPI. */
 export type ArchiveFormat = 'zip' | 'tgz';
 
 /** Maximum bytes that a tarball may unpack to, including members that were not requested. */

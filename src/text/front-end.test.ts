@@ -27,6 +27,7 @@ describe('the front end of a tag', () => {
     ['zh-CN', 'zh'],
     ['zh-Hant-TW', 'zh'],
     ['cmn-Hans', 'zh'],
+    ['ja_JP', 'ja'],
   ])('%j is %s', (tag, language) => expect(frontEndOf(tag)?.language).toBe(language));
 
   test.each(['', '-', 'de', 'yue', 'esp', 'e', 'constructor', 'x'.repeat(100), 'es'.repeat(40)])(
@@ -55,6 +56,8 @@ describe('the language of letters', () => {
     ['我用iPhone。', 'zh', 'zh'],
     ['我喜欢 Beethoven 的音乐。', 'en-US', 'en-US'],
     ['नमस्ते', 'zh', 'hi'],
+    ['日本語のテキスト', 'en-GB', 'ja'],
+    ['東京タワーは333mです。', 'hi', 'ja'],
   ])('%s with a voice of %s is %s', (text, ofVoice, language) => {
     expect(languageOfScript(text, ofVoice)).toBe(language);
   });

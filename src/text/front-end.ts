@@ -7,6 +7,7 @@ import { americanEnglish, britishEnglish } from './english/index.ts';
 import { french } from './french/index.ts';
 import { hindi } from './hindi/index.ts';
 import { italian } from './italian/index.ts';
+import { japanese } from './japanese/index.ts';
 import type { SpokenFormWord, TextFrontEnd } from './language.ts';
 import { mandarin } from './mandarin/index.ts';
 import { brazilianPortuguese } from './portuguese/index.ts';
@@ -31,6 +32,7 @@ export const FRONT_ENDS: readonly TextFrontEnd[] = [
   brazilianPortuguese,
   hindi,
   mandarin,
+  japanese,
 ];
 
 /** The language of texts whose language is unknown. */

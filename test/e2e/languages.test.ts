@@ -20,6 +20,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'pt-BR': 'Amanhã de manhã vamos para a praia com toda a família.',
   hi: 'आज मौसम बहुत अच्छा है।',
   zh: '今天天气很好，我们去公园散步吧。',
+  ja: '明日の朝、家族みんなで海に行きます。',
   'en-GB': 'Tomorrow morning we are going to the beach with the whole family.',
 };
 
@@ -60,7 +61,7 @@ test('the list of models has the languages of speech models, and texts are read 
     data: { id: string; languages?: string[] }[];
   };
   const languagesOf = (model: string) => data.find(({ id }) => id === model)?.languages;
-  expect(languagesOf('tts-1')).toEqual(['en-US', 'en-GB', 'es', 'fr', 'it', 'pt-BR', 'hi', 'zh']);
+  expect(languagesOf('tts-1')).toEqual(['en-US', 'en-GB', 'es', 'fr', 'it', 'pt-BR', 'hi', 'zh', 'ja']);
   expect(languagesOf('whisper-1')).toBeUndefined();
   const body = { input: 'Son las 21:00.', language: 'es' };
   const read = await post('/v1/audio/normalize', body);
@@ -124,6 +125,17 @@ describe('speech', () => {
     }
   });
 
+  test('in Japanese is understood, also when it is detected by its letters', async () => {
+    const input = SENTENCES.ja ?? '';
+    const transcript = await heard(await speak({ model: 'tts-1', voice: 'jf_alpha', input }), 'ja');
+    for (const word of ['明日', '朝', '家族', '海', '行きます']) expect(transcript).toContain(word);
+    const [detected, requested] = [
+      await speak({ model: 'tts-1', voice: 'nova', input }),
+      await speak({ model: 'tts-1', voice: 'nova', input, language: 'ja' }),
+    ];
+    expect(Buffer.compare(detected, requested)).toBe(0);
+  });
+
   test('of Devanagari with an English voice is Hindi', async () => {
     const input = SENTENCES.hi ?? '';
     const [detected, requested] = [
@@ -144,7 +156,7 @@ test('an unsupported language is rejected before synthesis, with the supported o
       type: 'invalid_request_error',
       param: 'language',
       code: 'unsupported_value',
-      message: expect.stringMatching(/'de-DE'.*en-US, en-GB, es, fr, it, pt-BR, hi, zh/),
+      message: expect.stringMatching(/'de-DE'.*en-US, en-GB, es, fr, it, pt-BR, hi, zh, ja/),
     },
   });
   const message = { type: 'voice-request', text: 'Hallo.', sampleRate: 16_000 };
@@ -179,5 +191,6 @@ test('the preset voices of all languages are listed with language and gender', a
     'pt-BR': 3,
     hi: 4,
     zh: 8,
+    ja: 5,
   });
 });

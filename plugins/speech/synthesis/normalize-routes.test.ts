@@ -40,7 +40,7 @@ describe('POST /v1/audio/normalize', () => {
     [{ input: 5 }, 'input', 'string'],
     [{ input: ' ' }, 'input', 'blank'],
     [{ input: 'a'.repeat(41) }, 'input', 'at most 40 characters; it has 41'],
-    [{ input: 'a', language: 'tlh' }, 'language', 'en-US, en-GB, es, fr, it, pt-BR, hi, zh'],
+    [{ input: 'a', language: 'tlh' }, 'language', 'en-US, en-GB, es, fr, it, pt-BR, hi, zh, ja'],
     [{ input: 'a', language: 5 }, 'language', 'string'],
   ])('rejects %j', async (body, param, message) => {
     const refused = await normalize(body);

@@ -35,6 +35,7 @@ describe('the list', () => {
     expect(of('fable')).toMatchObject({ language: 'en-GB', gender: 'male', preset: 'bm_fable' });
     expect(of('pf_dora')).toMatchObject({ language: 'pt-BR', gender: 'female' });
     expect(of('hm_omega')).toMatchObject({ language: 'hi', gender: 'male' });
+    expect(of('jm_kumo')).toMatchObject({ language: 'ja', gender: 'male' });
     expect(of('bf_emma')).toEqual({ id: 'bf_emma', name: 'Emma', language: 'en-GB', gender: 'female' });
     const presets = voices.list.flatMap(({ preset }) => preset ?? []);
     expect(new Set(presets).size).toBe(OPENAI_VOICES.length);
@@ -55,7 +56,7 @@ describe('a name', () => {
     expect(voices.find('af_sky')?.voice).toMatchObject({ kind: 'adaptation' });
   });
 
-  test.each(['', ' ', 'zz_unknown', 'jf_alpha', 'constructor', '__proto__', 'a'.repeat(300), 'heart'])(
+  test.each(['', ' ', 'zz_unknown', 'kf_alpha', 'constructor', '__proto__', 'a'.repeat(300), 'heart'])(
     '%j is unknown, without a further problem',
     (name) => {
       expect(voices.find(name)).toBeUndefined();
@@ -73,6 +74,7 @@ describe('the language of a name', () => {
     ['if_sara', 'it'],
     ['pm_santa', 'pt-BR'],
     ['hf_beta', 'hi'],
+    ['jf_alpha', 'ja'],
     ['af_heart:0.3+if_sara:0.7', 'it'],
     ['af_heart+if_sara', 'en-US'],
   ])('%s is %s', (name, language) => expect(voices.find(name)?.language).toBe(language));
@@ -111,7 +113,7 @@ describe('a blend', () => {
     ['af_bella:101+af_sky', 'above 0 and at most 100'],
     ['af_bella:1.2.3+af_sky', 'above 0 and at most 100'],
     ['af_bella+af_skyy', "unknown voice 'af_skyy'. Did you mean 'af_sky'"],
-    ['af_bella+jf_alpha', "unknown voice 'jf_alpha'"],
+    ['af_bella+kf_alpha', "unknown voice 'kf_alpha'"],
     [new Array(9).fill('af_sky').join('+'), 'at most 8 voices'],
   ])('%j is rejected: %s', (name, problem) => {
     expect(voices.find(name)).toBeUndefined();

@@ -1,0 +1,32 @@
+/** Japanese: the dictionary UniDic gives the readings. */
+
+import { readFile } from 'node:fs/promises';
+import type { TextFrontEnd } from '../language.ts';
+import { spokenWords } from '../rules/spoken-words.ts';
+import { Dictionary } from './dictionary.ts';
+import { createJapaneseG2p } from './kokoro-g2p.ts';
+import { RULES } from './rules.ts';
+
+const words = (text: string) => spokenWords(text, RULES);
+
+export const japanese: TextFrontEnd = {
+  language: 'ja',
+  name: 'Japanese',
+  aliases: [],
+  letters: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/gu,
+  espeakVoice: 'ja',
+  kokoroVoice: 'jf_alpha',
+  words,
+  async openKokoroG2p({ symbols, files, espeak }) {
+    const unidic = files('unidic-lite');
+    const dictionary = new Dictionary({
+      words: unidic['sys.dic'] ?? '',
+      unknown: unidic['unk.dic'] ?? '',
+      characters: unidic['char.bin'] ?? '',
+      connections: unidic['matrix.bin'] ?? '',
+    });
+    const list = await readFile(files('misaki-ja')['ja_words.txt'] ?? '', 'utf8');
+    const compounds = new Set(list.split('\n'));
+    return createJapaneseG2p({ dictionary, compounds, words, symbols, espeak });
+  },
+};
