@@ -58,6 +58,21 @@ function date(year: string, month: string, day: string): string | undefined {
 
 const DATES: readonly Rule[] = [
   {
+    pattern: regExp(`${START}([0-9]{4})[-/–]([0-9]{2}) ?(?=赛季|学年|财年)`),
+    speak: ([, from = '', to = '']) => `${digitByDigit(from)}到${digitByDigit(to)}`,
+  },
+  {
+    pattern: regExp(`${START}((?:19|20)[0-9]{2})(?:/(0?[1-9]|1[0-2])|-(0[1-9]|1[0-2]))(?![-/.0-9])`),
+    speak: ([, year = '', slash, dash]) =>
+      `${digitByDigit(year)}年${wholeNumber(String(Number(slash ?? dash)))}月`,
+  },
+  { pattern: /(?<=公元前?)[0-9]{1,4}(?=年)/gu, speak: ([digits]) => digitByDigit(digits) },
+  // People born in these years.
+  {
+    pattern: regExp(`${START}(?:[5-9][05]|00)(?=后(?![来面边天续]))`),
+    speak: ([digits]) => digitByDigit(digits),
+  },
+  {
     pattern: regExp(
       String.raw`${START}([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})(?:T(?=[0-9]{2}:)|(?![0-9]|[-/.][0-9]))`,
     ),
@@ -124,13 +139,16 @@ const TIMES: readonly Rule[] = [
   },
   // A range of times, whose ends were read before.
   { pattern: regExp(`(?<=[点分秒日月年号]) ?${TO} ?(?=[0-9一二两三四五六七八九十])`), speak: () => '到' },
-  { pattern: /(?<=[0-9][年月日号时点分秒元个%]) ?[-–—~]+ ?(?=[0-9])/gu, speak: () => '到' },
+  { pattern: /(?<=[0-9][年月日号时点分秒元个%万亿千百]) ?[-–—~]+ ?(?=[0-9])/gu, speak: () => '到' },
 ];
 
 const telephone = (written: string) =>
   (written.match(/[0-9]+/g) ?? []).map((group) => digitByDigit(group, true)).join(', ');
 
 const TELEPHONES: readonly Rule[] = [
+  // An extension.
+  { pattern: /(?<=[0-9] ?转 ?)[0-9]{1,6}/gu, speak: ([digits]) => digitByDigit(digits, true) },
+  { pattern: /\+86[ -]?(?=1[3-9][0-9])/gu, speak: () => `加八六, ` },
   {
     pattern: regExp(
       String.raw`(?<![A-Za-z0-9_.])\+([0-9]{1,3})[ -]?((?:\(?[0-9]{2,4}\)?[ -]?){2,4}[0-9]{2,4})(?![0-9])`,
@@ -147,13 +165,14 @@ const TELEPHONES: readonly Rule[] = [
     ),
     speak: ([written]) => telephone(written),
   },
+  { pattern: /\+[0-9]{7,15}(?![0-9])/gu, speak: ([written]) => `加${telephone(written)}` },
   {
     pattern: regExp(`${START}[48]00[ -]?[0-9]{3,4}[ -]?[0-9]{3,4}(?![0-9])`),
     speak: ([written]) => telephone(written),
   },
   {
     pattern:
-      /(?<=(?:电话|热线|拨打|致电|手机|号码|传真|客服)(?:号码?)?(?:是|为|:|：)? ?)[0-9]{3,}(?:[ -][0-9]{2,}){0,4}/gu,
+      /(?<=(?:电话|热线|拨打|致电|手机|号码|传真|客服)(?:号码?)?(?:是|为|:)? ?(?:[0-9]{3,5}(?:、|和|或者?|及)){0,4})[0-9]{3,}(?:[ -][0-9]{2,}){0,4}/gu,
     speak: ([written]) => telephone(written),
   },
 ];
@@ -162,7 +181,7 @@ const TELEPHONES: readonly Rule[] = [
 const IDENTIFIERS: readonly Rule[] = [
   {
     pattern:
-      /(?<=(?:编号|序列号|身份证号?码?|卡号|账号|帐号|订单号?|单号|邮编|邮政编码|密码|验证码|尾号|学号|工号|车牌号?|航班号?)(?:是|为|:)? ?)([A-Za-z]{0,4}-?)([0-9]{2,})([A-Za-z]?)/gu,
+      /(?<=(?:编号|序列号|身份证号?码?|卡号|账号|帐号|订单号?|单号|邮编|邮政编码|密码|验证码|尾号|学号|QQ|微信号?|工号|车牌号?|航班号?)(?:是|为|:)? ?)([A-Za-z]{0,4}-?)([0-9]{2,})([A-Za-z]?)/gu,
     speak: ([, before, digits = '', after]) => `${before}${digitByDigit(digits)}${after}`,
   },
   // A room or flight.
@@ -187,6 +206,7 @@ const IDENTIFIERS: readonly Rule[] = [
         .map((group) => digitByDigit(group))
         .join(', '),
   },
+  { pattern: /(?<=(?<![A-Za-z0-9])[0-9]{1,5})x(?=[0-9]{1,5}(?![A-Za-z0-9]))/gu, speak: () => '乘' },
   // "A320", "COVID-19".
   {
     pattern: /(?<=[A-Za-z]-?)[0-9]+(?![0-9.,]*[0-9])/gu,
@@ -205,6 +225,8 @@ const SIGNS_OF_FRACTIONS: Readonly<Record<string, string>> = {
 };
 
 const FRACTIONS: readonly Rule[] = [
+  // A calculation.
+  { pattern: /(?<=[0-9]) ?\/ ?(?=[0-9]+ ?=)/gu, speak: () => '除以' },
   {
     pattern: regExp(`([0-9]+ ?)?([${Object.keys(SIGNS_OF_FRACTIONS).join('')}])`),
     speak: ([, whole, sign = '']) =>
@@ -267,7 +289,14 @@ const CURRENCIES: Readonly<Record<string, string>> = {
   SGD: '新加坡元',
 };
 const CURRENCY = anyOf(Object.keys(CURRENCIES));
-const SCALES: Readonly<Record<string, string>> = { K: '千', M: '百万', B: '十亿' };
+const SCALES: Readonly<Record<string, string>> = {
+  K: '千',
+  M: '百万',
+  B: '十亿',
+  THOUSAND: '千',
+  MILLION: '百万',
+  BILLION: '十亿',
+};
 
 function amount(written: string, scale: string | undefined, sign: string): string {
   const letter = SCALES[(scale ?? '').toUpperCase()];
@@ -284,7 +313,13 @@ function amount(written: string, scale: string | undefined, sign: string): strin
 const AMOUNTS: readonly Rule[] = [
   {
     pattern: regExp(
-      `(?<![A-Za-z])(-?)(${CURRENCY}) ?(-?)(${NUMBER}) ?(百?万亿?|[百千]万|亿|千|[KMB](?![A-Za-z]))?(?!元)`,
+      `(?<![A-Za-z])(${CURRENCY}) ?(${NUMBER}) ?${TO} ?(?:${CURRENCY})? ?(${NUMBER})(?![0-9KMB万亿])`,
+    ),
+    speak: ([, sign = '', from = '', to = '']) => `${spokenNumber(from)}到${amount(to, undefined, sign)}`,
+  },
+  {
+    pattern: regExp(
+      `(?<![A-Za-z])(-?)(${CURRENCY}) ?(-?)(${NUMBER}) ?(百?万亿?|[百千]万|亿|千|(?:[KMB]|thousand|million|billion)(?![A-Za-z]))?(?!元)`,
       'gu',
     ),
     speak: ([, minus, sign = '', inner, written = '', scale]) =>
@@ -392,6 +427,16 @@ const BETWEEN: Readonly<Record<string, string>> = {
 };
 
 const NUMBERS: readonly Rule[] = [
+  { pattern: /(?<=[米里克斤升元次吨])\/(?=[秒时分小天月年人斤公克米])/gu, speak: () => '每' },
+  {
+    pattern: /(?<=[0-9])\^(-?)([0-9]+)/gu,
+    speak: ([, minus, power]) => `的${minus === '' ? '' : '负'}${power}次方`,
+  },
+  // Groups with spaces.
+  {
+    pattern: regExp(`${START}[1-9][0-9]{0,2}(?: [0-9]{3}){2,}(?![0-9])`),
+    speak: ([written]) => spokenNumber(written.replaceAll(' ', '')),
+  },
   {
     pattern:
       /(?<=[0-9]) ?([+×*÷=<>≤≥]) ?(?=-?[0-9])|(?<=[0-9]) ([-/x]) (?=[0-9])|(?<=[0-9])([:x]) ?(?=[0-9])/gu,
@@ -404,7 +449,7 @@ const NUMBERS: readonly Rule[] = [
     pattern: /(?<![A-Za-z0-9\p{Script=Han}])-(?=[0-9])|(?<=[\p{Script=Han}])-(?=[0-9])/gu,
     speak: () => '负',
   },
-  { pattern: /\bNo\. ?(?=[0-9])/giu, speak: () => '第' },
+  { pattern: /(?:\bNo\.|№) ?(?=[0-9])/giu, speak: () => '第' },
   {
     // The pieces of one number stay together: "2.5万".
     pattern: regExp(`(第)?(${NUMBER})(?:(?= ?(?:${MEASURES})())|)`),
@@ -466,8 +511,10 @@ const SIGNS: Readonly<Record<string, string>> = {
   '℃': '摄氏度',
   '×': '乘',
   '÷': '除以',
-  '²': '平方',
-  '³': '立方',
+  '²': '的平方',
+  '³': '的立方',
+  '>': '大于',
+  '<': '小于',
   '¥': '元',
   '￥': '元',
   $: '美元',
@@ -480,6 +527,9 @@ const REST: readonly Rule[] = [
     pattern: regExp(`(?<![A-Za-z.])(?:${anyOf(Object.keys(ABBREVIATIONS))})(?![A-Za-z])`),
     speak: ([written]) => ABBREVIATIONS[written],
   },
+  { pattern: /(?<=\p{Script=Han}) ?~ ?(?=\p{Script=Han})/gu, speak: () => '到' },
+  // A topic.
+  { pattern: /#(\p{L}[^#\s]{0,60})#/gu, speak: ([, topic]) => topic },
   { pattern: /–|-{2,}/gu, speak: () => '—' },
   { pattern: regExp(`[${Object.keys(SIGNS).map(escaped).join('')}]`), speak: ([sign]) => SIGNS[sign] },
   { pattern: /[/\\|_~^*<>©®™§•→←]+/gu, speak: () => ' ' },
