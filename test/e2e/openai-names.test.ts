@@ -107,7 +107,7 @@ describe('lists', () => {
       gender: 'male',
       preset: 'bm_fable',
     });
-    expect(data.length).toBe(54);
+    expect(data.length).toBe(67);
     const { data: stored, voices } = (await get('/v1/audio/voices')) as { data: []; voices: [] };
     expect([stored.length, voices.length]).toEqual([0, 54]);
     expect(await get('/v1/audio/voices?model=svc-tts')).toMatchObject({ data: [] });
