@@ -2,12 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import type { TextFrontEnd } from '../language.ts';
-import { spokenWords } from '../rules/spoken-words.ts';
+import { applyRules, spokenWords } from '../rules/spoken-words.ts';
 import { Dictionary } from './dictionary.ts';
 import { createJapaneseG2p } from './kokoro-g2p.ts';
 import { RULES } from './rules.ts';
-
-const words = (text: string) => spokenWords(text, RULES);
 
 export const japanese: TextFrontEnd = {
   language: 'ja',
@@ -16,7 +14,7 @@ export const japanese: TextFrontEnd = {
   letters: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/gu,
   espeakVoice: 'ja',
   kokoroVoice: 'jf_alpha',
-  words,
+  words: (text) => spokenWords(text, RULES),
   async openKokoroG2p({ symbols, files, espeak }) {
     const unidic = files('unidic-lite');
     const dictionary = new Dictionary({
@@ -27,6 +25,7 @@ export const japanese: TextFrontEnd = {
     });
     const list = await readFile(files('misaki-ja')['ja_words.txt'] ?? '', 'utf8');
     const compounds = new Set(list.split('\n'));
-    return createJapaneseG2p({ dictionary, compounds, words, symbols, espeak });
+    const read = (text: string) => applyRules(text, RULES);
+    return createJapaneseG2p({ dictionary, compounds, read, symbols, espeak });
   },
 };

@@ -4,7 +4,8 @@
  */
 
 import { kokoroSounds } from '../espeak-g2p.ts';
-import type { EspeakNg, G2p, Pronunciation, SpokenFormWord, SymbolSet } from '../language.ts';
+import type { EspeakNg, G2p, Pronunciation, SymbolSet } from '../language.ts';
+import type { TracedText } from '../traced-text.ts';
 import type { Dictionary } from './dictionary.ts';
 import { symbolsOfKana } from './kana.ts';
 import { type Segment, segmentsOf } from './segmenter.ts';
@@ -13,7 +14,8 @@ export interface JapaneseG2pOptions {
   readonly dictionary: Dictionary;
   /** Words that are written as one, in their usual spelling. */
   readonly compounds: ReadonlySet<string>;
-  readonly words: (text: string) => readonly SpokenFormWord[];
+  /** The spoken form of a text. */
+  readonly read: (text: string) => TracedText;
   readonly symbols: SymbolSet;
   readonly espeak: EspeakNg;
 }
@@ -64,17 +66,16 @@ interface Word {
 }
 
 export function createJapaneseG2p(options: JapaneseG2pOptions): G2p {
-  const { dictionary, compounds, words, symbols, espeak } = options;
+  const { dictionary, compounds, read, symbols, espeak } = options;
   return {
     async phonemize(text) {
-      const spoken = words(text);
+      const spoken = read(text);
       // UniDic knows the Japanese full stop.
-      const line = spoken
-        .map((word) => word.text)
-        .join(' ')
-        .replace(/\.(?= |$)/gu, '。');
-      const sources = spoken.flatMap((word) => new Array<number>(word.text.length + 1).fill(word.source));
-      const found = joinedCompounds(wordsOf(line, dictionary), compounds);
+      const line = spoken.text.replace(/\s/gu, ' ').replace(/\.(?= |$)/gu, '。');
+      const isReading = ({ surface, start }: Word) =>
+        /^[ァ-ヺー]+$/u.test(surface) &&
+        !/[\u3041-\u30ff\uff66-\uff9f]/u.test(text.charAt(spoken.sourceOf(start)));
+      const found = joinedWords(wordsOf(line, dictionary), compounds, isReading);
       const foreign = found.filter(({ kind }) => kind === 'foreign');
       const sounds =
         foreign.length === 0
@@ -83,7 +84,7 @@ export function createJapaneseG2p(options: JapaneseG2pOptions): G2p {
               FOREIGN_VOICE,
               foreign.map(({ surface }) => surface.slice(0, MAX_WORD_LETTERS)),
             );
-      return pronunciation(found, sounds, sources, symbols);
+      return pronunciation(found, sounds, (start) => spoken.sourceOf(start), symbols);
     },
   };
 }
@@ -121,20 +122,31 @@ function readWord({ surface, start, isUnknown, features }: Segment): Word {
   };
 }
 
-/** Joins segments that are one word of the list: the longest one first. */
-function joinedCompounds(words: readonly Word[], compounds: ReadonlySet<string>): Word[] {
+/** Joins segments that are one word of the list, the longest one first, and those of the reading of a number. */
+function joinedWords(
+  words: readonly Word[],
+  compounds: ReadonlySet<string>,
+  isReading: (word: Word) => boolean,
+): Word[] {
   const joined: Word[] = [];
   for (let at = 0; at < words.length; ) {
     const first = words[at];
     if (first === undefined) break;
     let end = at + 1;
-    while (end < words.length && end - at < MAX_COMPOUND_SEGMENTS && words[end]?.kind === first.kind) end++;
+    const isNumber = isReading(first);
+    for (let next = words[end]; next !== undefined; next = words[end]) {
+      const isPart = isNumber
+        ? isReading(next) && isAdjacent(words[end - 1], next)
+        : next.kind === first.kind && end - at < MAX_COMPOUND_SEGMENTS;
+      if (!isPart) break;
+      end++;
+    }
     const surface = () =>
       words
         .slice(at, end)
         .map((word) => word.surface)
         .join('');
-    while (end > at + 1 && !(first.kind === 'kana' && compounds.has(surface()))) end--;
+    while (!isNumber && end > at + 1 && !(first.kind === 'kana' && compounds.has(surface()))) end--;
     const parts = words.slice(at, end);
     joined.push({ ...first, surface: surface(), reading: parts.map(({ reading }) => reading).join('') });
     at = end;
@@ -142,10 +154,13 @@ function joinedCompounds(words: readonly Word[], compounds: ReadonlySet<string>)
   return joined;
 }
 
+const isAdjacent = (word: Word | undefined, next: Word) =>
+  word !== undefined && word.start + word.surface.length === next.start;
+
 function pronunciation(
   words: readonly Word[],
   foreign: readonly string[],
-  sources: readonly number[],
+  sourceOf: (start: number) => number,
   symbols: SymbolSet,
 ): Pronunciation {
   const phonemes: string[] = [];
@@ -159,7 +174,7 @@ function pronunciation(
   let space = false;
   let next = 0;
   for (const { surface, start, reading, kind } of words) {
-    const source = sources[start] ?? 0;
+    const source = sourceOf(start);
     const sounds = kind === 'foreign' ? foreignSounds(foreign[next++] ?? '') : symbolsOfKana(reading);
     if (sounds !== '') {
       // The pause of っ is a part of the words around it.

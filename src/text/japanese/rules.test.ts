@@ -66,6 +66,12 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['㈱山田', '株式会社山田'],
   ['Ⅳ章', 'ヨン章'],
   ['2+3=5', 'ニプラスサンイコールゴ'],
+  ['もう一回、三匹、十本', 'もうイッカイ、サンビキ、ジュッポン'],
+  ['二十三人と百円', 'ニジューサンニンとヒャクエン'],
+  ['二〇二四年', 'ニセンニジューヨネン'],
+  ['第三回', '第サンカイ'],
+  ['日本一、統一回路、百々、二本松', '日本一、統一回路、百々、二本松'],
+  ['𠮷野家', '吉野家'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(japanese, written)).toBe(spoken));

@@ -3,8 +3,8 @@
 import type { Rule } from '../rules/spoken-words.ts';
 import { COUNTER_SIGNS, cardinal, counted, decimal, digitByDigit, phoneDigits } from './numbers.ts';
 
-/** A number with groups of three digits, and with decimals. */
-const NUMBER = String.raw`[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?`;
+/** A number with groups of three digits, and with decimals. It starts at its first digit, so that a search is linear. */
+const NUMBER = String.raw`(?<![0-9])(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)`;
 /** Not inside a number or a Latin word. */
 const START = '(?<![0-9]|[0-9][.,:/])';
 const END = '(?![0-9]|[.,:/][0-9])';
@@ -118,6 +118,12 @@ const SCALE_NAMES: Readonly<Record<string, string>> = {
   億: 'オク',
   兆: 'チョー',
 };
+const KANJI_DIGITS = '〇一二三四五六七八九';
+/** Counters whose sounds the dictionary does not join with a number in Kanji: 一回 is イッカイ. */
+const JOINED_COUNTERS =
+  '回|匹|本|杯|個|冊|階|軒|歳|頭|足|件|校|曲|週間|世紀|か月|ヶ月|カ月|箇所|か所|ヶ所|泊|票|年間|年|時間|時|人|円';
+/** Variants of Kanji in names, which the dictionary has in the other form. */
+const VARIANTS: Readonly<Record<string, string>> = { 𠮷: '吉', 髙: '高', 﨑: '崎', 濵: '浜' };
 /** Acronyms are spelled up to this length; longer capitals are a word. */
 const MAX_SPELLED = 5;
 /** A telephone number has at least this many digits. */
@@ -196,6 +202,28 @@ function scaledValue(written: string): string {
   return String(total + group);
 }
 
+const isOrderly = (number: string) =>
+  /^(?:[〇一二三四五六七八九]+|(?:[二三四五六七八九]?千)?(?:[二三四五六七八九]?百)?(?:[二三四五六七八九]?十)?[一二三四五六七八九]?)$/u.test(
+    number,
+  );
+
+/** The digits of a number in Kanji: 二十三 is 23. Without tens, hundreds and thousands the digits are in a row: 二〇二四. */
+function kanjiNumber(written: string): string {
+  if (!/[十百千]/u.test(written)) return [...written].map((digit) => KANJI_DIGITS.indexOf(digit)).join('');
+  let value = 0;
+  let digit: number | undefined;
+  for (const char of written) {
+    const size = { 十: 10, 百: 100, 千: 1000 }[char];
+    if (size === undefined) {
+      digit = KANJI_DIGITS.indexOf(char);
+      continue;
+    }
+    value += (digit ?? 1) * size;
+    digit = undefined;
+  }
+  return String(value + (digit ?? 0));
+}
+
 export const RULES: readonly Rule[] = [
   {
     pattern: /㈱|[(]株[)]/gu,
@@ -205,6 +233,16 @@ export const RULES: readonly Rule[] = [
     // Half-width kana, and signs that stand for several characters.
     pattern: /[\uff61-\uff9f]+|[\u3200-\u33ff\u2103\u2109\u2116]/gu,
     speak: ([written]) => (written === '№' ? undefined : written.normalize('NFKC')),
+  },
+  { pattern: regExp(`[${Object.keys(VARIANTS).join('')}]`), speak: ([kanji]) => VARIANTS[kanji] },
+  {
+    pattern: regExp(
+      String.raw`(?<=^|[^\p{Script=Han}0-9〇]|[第約計毎各日月])([〇一二三四五六七八九十百千]{1,7})(${JOINED_COUNTERS})(?!(?![一二三四五六七八九十])[\p{Script=Han}〇])`,
+    ),
+    speak([written, number = '', sign = '']) {
+      const digits = kanjiNumber(number);
+      return /^0/.test(digits) || !isOrderly(number) ? written : countedNumber(digits, sign);
+    },
   },
   { pattern: /[\u2460-\u2473]/gu, speak: ([sign]) => `${sign.normalize('NFKC')}、` },
   {
@@ -293,7 +331,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     // 1.5億円
-    pattern: regExp(String.raw`([0-9]+)\.([0-9]+)([百千万億兆])(${anyOf(COUNTER_SIGNS)})?`),
+    pattern: regExp(String.raw`(?<![0-9])([0-9]+)\.([0-9]+)([百千万億兆])(${anyOf(COUNTER_SIGNS)})?`),
     speak([, whole = '', fraction = '', scale = '', sign]) {
       const number = decimal(whole, fraction) + (SCALE_NAMES[scale] ?? '');
       return sign === undefined ? number : counted(number, undefined, sign);
