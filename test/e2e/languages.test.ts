@@ -125,6 +125,18 @@ describe('speech', () => {
     }
   });
 
+  test('in Mandarin and Japanese has the times of its words', async () => {
+    for (const language of ['zh', 'ja']) {
+      const input = SENTENCES[language] ?? '';
+      const fields = { model: 'tts-1', language, input, stream_format: 'json', timestamps: ['word'] };
+      const response = await post('/v1/audio/speech', fields);
+      const { words } = (await response.json()) as { words: { word: string; start: number; end: number }[] };
+      expect(words.length).toBeGreaterThan(4);
+      expect(words.map(({ word }) => word).join('')).toBe(input);
+      for (const { start, end } of words) expect(end).toBeGreaterThan(start);
+    }
+  });
+
   test('in Japanese is understood, also when it is detected by its letters', async () => {
     const input = SENTENCES.ja ?? '';
     const transcript = await heard(await speak({ model: 'tts-1', voice: 'jf_alpha', input }), 'ja');

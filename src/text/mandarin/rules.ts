@@ -228,9 +228,9 @@ const FRACTIONS: readonly Rule[] = [
   // A calculation.
   { pattern: /(?<=[0-9]) ?\/ ?(?=[0-9]+ ?=)/gu, speak: () => '除以' },
   {
-    pattern: regExp(`([0-9]+ ?)?([${Object.keys(SIGNS_OF_FRACTIONS).join('')}])`),
+    pattern: regExp(`(?:(?<![0-9.])([0-9]{1,6}) ?)?([${Object.keys(SIGNS_OF_FRACTIONS).join('')}])`),
     speak: ([, whole, sign = '']) =>
-      (whole === undefined ? '' : `${wholeNumber(whole.trim())}又`) + SIGNS_OF_FRACTIONS[sign],
+      (whole === undefined ? '' : `${wholeNumber(whole)}又`) + SIGNS_OF_FRACTIONS[sign],
   },
   {
     pattern: regExp(String.raw`${START}(?:([0-9]{1,3}) )?([0-9]{1,3})\/([0-9]{1,4})(?![0-9/])`),

@@ -51,6 +51,11 @@ describe('cues', () => {
     ).toBe(text.replaceAll(' ', ''));
   });
 
+  test('have no spaces between Chinese or Japanese words', () => {
+    expect(cuesOf(spoken('我们 用 iPhone 去， 《红 楼》'))[0]?.lines).toEqual(['我们用 iPhone 去，《红楼》']);
+    expect(cuesOf(spoken('明日、 テ ニス を'))[0]?.lines).toEqual(['明日、テニスを']);
+  });
+
   test('end before a pause', () => {
     const words = [
       { word: 'One', start: 0, end: 0.5 },

@@ -9,6 +9,9 @@ const MAX_LINES = 2;
 const PAUSE_S = 1;
 /** Shortest caption in seconds: WebVTT requires its end to be after its start. */
 const MIN_S = 0.001;
+/** Chinese and Japanese words have no space between them. */
+const SPACE_BETWEEN_CJK =
+  /(?<=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー、。，！？；：…”」』】》）]) (?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}“「『【《（])/gu;
 
 export type CaptionFormat = 'srt' | 'vtt';
 
@@ -98,7 +101,8 @@ function linesOf(words: readonly SpokenWord[]): string[] | undefined {
     words
       .slice(from, to)
       .map(({ word }) => word)
-      .join(' ');
+      .join(' ')
+      .replace(SPACE_BETWEEN_CJK, '');
   const all = line(0);
   if (lengthOf(all) <= LINE_CHARACTERS) return [all];
   if (lengthOf(all) > MAX_LINES * LINE_CHARACTERS + 1) return undefined;
