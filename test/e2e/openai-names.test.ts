@@ -109,7 +109,7 @@ describe('lists', () => {
     });
     expect(data.length).toBe(67);
     const { data: stored, voices } = (await get('/v1/audio/voices')) as { data: []; voices: [] };
-    expect([stored.length, voices.length]).toEqual([0, 54]);
+    expect([stored.length, voices.length]).toEqual([0, 67]);
     expect(await get('/v1/audio/voices?model=svc-tts')).toMatchObject({ data: [] });
   });
 });
