@@ -58,8 +58,9 @@ export async function transcriptionCorpus(): Promise<TranscriptionCorpus> {
 /** Hash of all sources of the corpus. */
 function recipeHash(): string {
   const hash = createHash('sha256');
-  for (const name of readdirSync(import.meta.dirname).sort())
-    hash.update(readFileSync(join(import.meta.dirname, name)));
+  const entries = readdirSync(import.meta.dirname, { withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  for (const name of files.sort()) hash.update(readFileSync(join(import.meta.dirname, name)));
   return hash.update(readFileSync(ESPEAK_SCRIPT)).digest('hex').slice(0, 12);
 }
 
