@@ -271,7 +271,7 @@ export async function benchExpensiveInputs(): Promise<void> {
       [
         `The other organization sends ${CONCURRENT} requests at the same time, or ${UNREAD} that it does not read. The baseline is the same request on the idle service.`,
         'The target is the upper bound of the bucket of the longest inference step (99 % of all steps) plus 100 ms.',
-        'POST /v1/responses is measured until the end of 16 tokens, during which prompts of the other organization are read in half of the time at most. Chat is measured until its first token.',
+        'POST /v1/responses is measured until the end of 16 tokens, during which prompts of the other organization are read in a third of the time at most. Chat is measured until its first token.',
         'While recordings are transcribed, the language model gets only the rest of the cores, because speech and transcription come first.',
         ...notes,
       ],

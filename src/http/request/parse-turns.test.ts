@@ -20,16 +20,16 @@ function controlledTurns() {
   return { turns, pauses, parsed, parse };
 }
 
-test('the first body is parsed immediately, the next one after a pause as long as the parse', async () => {
+test('the first body is parsed immediately, the next one after a pause of three times the parse', async () => {
   const { turns, pauses, parsed, parse } = controlledTurns();
   expect(await turns.run('a', parse('first', 40), NEVER)).toBe('first');
   const second = turns.run('a', parse('second', 10), NEVER);
   await Promise.resolve();
   expect(parsed).toEqual(['first']);
-  expect(pauses.map(({ ms }) => ms)).toEqual([40]);
+  expect(pauses.map(({ ms }) => ms)).toEqual([120]);
   pauses[0]?.end();
   expect(await second).toBe('second');
-  expect(pauses.map(({ ms }) => ms)).toEqual([40, 10]);
+  expect(pauses.map(({ ms }) => ms)).toEqual([120, 30]);
 });
 
 test('organizations take turns', async () => {

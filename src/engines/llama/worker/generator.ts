@@ -143,6 +143,7 @@ export class LlamaGenerator {
     const responses = [...this.#active.entries()];
     const requests = responses.map(([, { generation, pending, outputTokens }]) => ({
       rank: generation.rank,
+      key: generation.scope,
       pendingTokens: pending.length,
       readsPrompt: outputTokens === 0,
     }));

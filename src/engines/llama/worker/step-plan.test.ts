@@ -2,8 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PromptTurns, planStep, type StepRequest } from './step-plan.ts';
 
-const prompt = (pendingTokens: number, rank = 1): StepRequest => ({ rank, pendingTokens, readsPrompt: true });
-const token = (rank = 1): StepRequest => ({ rank, pendingTokens: 1, readsPrompt: false });
+const prompt = (pendingTokens: number, rank = 1, key = 'a'): StepRequest => ({
+  rank,
+  key,
+  pendingTokens,
+  readsPrompt: true,
+});
+const token = (rank = 1): StepRequest => ({ rank, key: 'a', pendingTokens: 1, readsPrompt: false });
 
 describe('planStep', () => {
   it('gives every response its next token, whatever the prompts need', () => {
@@ -16,6 +21,12 @@ describe('planStep', () => {
 
   it('gives the unused part of a share to longer prompts', () => {
     expect(planStep([prompt(1000), prompt(4), prompt(1000)], 64)).toEqual([30, 4, 30]);
+  });
+
+  it('divides the step between keys, whatever the number of their prompts', () => {
+    const many = Array.from({ length: 8 }, () => prompt(1000));
+    expect(planStep([...many, prompt(40, 1, 'b')], 80)).toEqual([5, 5, 5, 5, 5, 5, 5, 5, 40]);
+    expect(planStep([...many, prompt(8, 1, 'b')], 80)).toEqual([9, 9, 9, 9, 9, 9, 9, 9, 8]);
   });
 
   it('serves lower ranks first', () => {
@@ -31,6 +42,7 @@ describe('planStep', () => {
   it('uses the whole step, and never more than the step or a prompt', () => {
     const request = fc.record({
       rank: fc.nat({ max: 2 }),
+      key: fc.constantFrom('a', 'b', 'c'),
       pendingTokens: fc.integer({ min: 1, max: 300 }),
       readsPrompt: fc.constant(true),
     });
@@ -62,12 +74,12 @@ describe('PromptTurns', () => {
       return reads;
     });
 
-  it('gives tokens as much time alone as steps with prompts took', () => {
+  it('gives tokens twice the time alone that steps with prompts took', () => {
     const requests = [token(), prompt(10_000)];
-    const reads = run(new PromptTurns(), requests, 44);
+    const reads = run(new PromptTurns(), requests, 84);
     expect(reads.filter(Boolean)).toHaveLength(4);
     expect(reads.map((read, index) => (read ? index : -1)).filter((index) => index >= 0)).toEqual([
-      0, 11, 22, 33,
+      0, 21, 42, 63,
     ]);
   });
 

@@ -1,13 +1,19 @@
 /**
  * Distribution of a decoding step over responses (continuous batching with chunked prefill). Every response that has read its
- * prompt gets its next token in each step. The prompts share the rest of the step: lower ranks first, equal ranks in equal
- * parts. A long prompt therefore neither stalls the tokens nor the prompts of others. Because a step with prompts takes several times
- * as long as one with tokens alone, prompts are read in half of the time at most while responses wait for tokens.
+ * prompt gets its next token in each step. The prompts share the rest of the step: lower ranks first, keys of equal rank in equal
+ * parts, and the prompts of one key in equal parts of its own. A long prompt, or many prompts of one key, therefore neither stall the
+ * tokens nor the prompts of others (docs/decisions/fairness.md). Because a step with prompts takes several times as long as one with
+ * tokens alone, prompts are read in a third of the time at most while responses wait for tokens.
  */
+
+/** Time that tokens alone get after each step with prompts, as a multiple of its duration. */
+const TOKEN_TIME = 2;
 
 export interface StepRequest {
   /** Lower ranks are served first. */
   readonly rank: number;
+  /** Fairness key. */
+  readonly key: string;
   /** Tokens to evaluate: the rest of the prompt, or the last token of the response. */
   readonly pendingTokens: number;
   /** Whether the pending tokens belong to the prompt. */
@@ -35,19 +41,35 @@ export function planStep(
   let left = promptTokens;
   const byRank = Map.groupBy(prompts, ([, { rank }]) => rank);
   for (const rank of [...byRank.keys()].sort((a, b) => a - b)) {
-    // Shortest first, so that the unused part of a share is distributed over the longer prompts.
-    const group = (byRank.get(rank) ?? []).sort(([, a], [, b]) => a.pendingTokens - b.pendingTokens);
-    for (const [position, [index, { pendingTokens }]] of group.entries()) {
-      const share = Math.ceil(left / (group.length - position));
-      const tokens = Math.min(pendingTokens, share);
-      planned[index] = tokens;
-      left -= tokens;
+    const byKey = [...Map.groupBy(byRank.get(rank) ?? [], ([, { key }]) => key).values()];
+    const totals = byKey.map((group) => group.reduce((sum, [, { pendingTokens }]) => sum + pendingTokens, 0));
+    for (const [at, ofKey] of divide(left, totals).entries()) {
+      const group = byKey[at] ?? [];
+      const shares = divide(
+        ofKey,
+        group.map(([, { pendingTokens }]) => pendingTokens),
+      );
+      for (const [position, [index]] of group.entries()) planned[index] = shares[position] ?? 0;
+      left -= ofKey;
     }
   }
   return planned;
 }
 
-/** Divides the time between steps that read prompts and steps with tokens alone, in equal parts. */
+/** Divides an amount into equal parts, of which none exceeds its limit. What small limits leave over goes to the others. */
+function divide(amount: number, limits: readonly number[]): number[] {
+  const parts = limits.map(() => 0);
+  let left = amount;
+  const ascending = [...limits.entries()].sort(([, a], [, b]) => a - b);
+  for (const [position, [index, limit]] of ascending.entries()) {
+    const part = Math.min(limit, Math.ceil(left / (ascending.length - position)));
+    parts[index] = part;
+    left -= part;
+  }
+  return parts;
+}
+
+/** Divides the time between steps that read prompts and steps with tokens alone, see {@link TOKEN_TIME}. */
 export class PromptTurns {
   #owedMs = 0;
 
@@ -65,7 +87,7 @@ export class PromptTurns {
     const prompts = [...requests.entries()].filter(([, { readsPrompt }]) => readsPrompt);
     const hasBoth = prompts.length > 0 && prompts.length < requests.length;
     const readsPrompt = prompts.some(([index]) => (planned[index] ?? 0) > 0);
-    const owedMs = this.#owedMs + (readsPrompt ? durationMs : -durationMs);
+    const owedMs = this.#owedMs + (readsPrompt ? TOKEN_TIME * durationMs : -durationMs);
     this.#owedMs = hasBoth ? Math.max(0, owedMs) : 0;
   }
 }
