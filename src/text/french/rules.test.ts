@@ -70,6 +70,23 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['covid19 et A4', 'covid dix-neuf et A quatre'],
   ['« Bonjour ! »', '« Bonjour ! »'],
   ['et/ou', 'et ou'],
+  ['Le siècle commence. Ce siècle finit.', 'Le siècle commence. Ce siècle finit.'],
+  ['Il me doit 20 €. Me Dupont plaide.', 'Il me doit vingt euros. maître Dupont plaide.'],
+  ["M. Durand a choisi l'option M. Voilà.", "monsieur Durand a choisi l'option M. Voilà."],
+  ['le 0800 123 456', 'le zéro huit zéro zéro, un deux trois, quatre cinq six'],
+  ['24h/24 et 7j/7', 'vingt-quatre heures sur vingt-quatre et sept jours sur sept'],
+  ['50/50 et 16/20', 'cinquante cinquante et seize sur vingt'],
+  [
+    'Python 3.12, la version 2.0 et v1.10',
+    'Python trois point douze, la version deux point zéro et v un point dix',
+  ],
+  ["l'article 49.3", "l'article quarante-neuf point trois"],
+  ['2x500 mg, 2 x 500 mg', 'deux fois cinq cents milligrammes, deux fois cinq cents milligrammes'],
+  ['20x30 cm et 10 x 20 x 30 cm', 'vingt sur trente centimètres et dix sur vingt sur trente centimètres'],
+  ['les 1ers, la 2nde, le 2nd, les 3es', 'les premiers, la seconde, le second, les troisièmes'],
+  ['1 001 nuits et 21 lettres', 'mille une nuits et vingt et une lettres'],
+  ['OUVERT À 19H30', 'OUVERT À dix-neuf heures trente'],
+  ['en 44 av. J.-C.', 'en quarante-quatre avant Jésus-Christ.'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(french, written)).toBe(spoken));

@@ -13,15 +13,31 @@ const FRACTIONS: Readonly<Record<number, readonly [string, string]>> = {
   4: ['quart', 'quarts'],
 };
 /** Words after a number that it does not count. */
-const FEMININE_ENDINGS = /(?:tions?|ées?|ures?|ettes?|ances?|ences?|aines?|euses?|tés?)$/;
+const FEMININE_ENDINGS =
+  /(?:[st]ions?|ées?|ures?|ettes?|ances?|ences?|aines?|euses?|ités?|ques?|elles?|ines?|ades?)$/;
+/** Feminine nouns with other endings, in the singular. */
+const FEMININE: ReadonlySet<string> = new Set(
+  (
+    'personne fois page heure minute seconde voiture femme fille table chaise pomme nuit place lettre voix œuvre carte route ville ' +
+    'rue maison porte main mère sœur vie île usine équipe école église goutte pièce tonne livre tasse bouteille plante étoile ' +
+    'note vache poule chèvre plage montagne forêt fleur image vidéo langue phrase règle clé'
+  ).split(' '),
+);
 
 const FIRST: readonly Rule[] = [
   {
     pattern:
-      /(?<![\p{L}\p{N}.,])([0-9]{1,4})(?:(ers?|nd)|(res?|ères?|nde)|(?:e|es|ème|èmes|eme|ième|ièmes))(?![\p{L}\p{N}])/gu,
-    speak([, digits, , feminine]) {
-      const name = NUMBERS.ordinal(Number(digits), feminine === undefined ? 'm' : 'f');
-      return Number(digits) === 1 && feminine === undefined ? 'premier' : name;
+      /(?<![\p{L}\p{N}.,])(?:1(?:(er)|(?:re|ère))|2(?:(nd)|nde)|([0-9]{1,4})(?:e|[eè]me|ième))(s?)(?![\p{L}\p{N}])/giu,
+    speak([written, first, second, digits, plural]) {
+      const name =
+        digits !== undefined
+          ? NUMBERS.ordinal(Number(digits), 'm')
+          : written.startsWith('1')
+            ? NUMBERS.ordinal(1, first === undefined ? 'f' : 'm')
+            : second === undefined
+              ? 'seconde'
+              : 'second';
+      return name === undefined ? undefined : `${name}${plural}`;
     },
   },
   {
@@ -30,7 +46,9 @@ const FIRST: readonly Rule[] = [
     speak: () => 'premier',
   },
   {
-    pattern: /(?<![\p{L}\p{N}])([IVXLC]{1,8})(?:e|ème|er) (siècles?|République|arrondissement)(?!\p{L})/gu,
+    // Not "Le siècle" and "Ce siècle".
+    pattern:
+      /(?<![\p{L}\p{N}])(?![LC]e)([IVXLC]{1,8})(?:e|ème|er) (siècles?|République|arrondissement)(?!\p{L})/gu,
     speak([, numeral = '', noun = '']) {
       const value = romanValue(numeral);
       return value === undefined
@@ -58,6 +76,15 @@ const FIRST: readonly Rule[] = [
         )
         .join(', '),
   },
+  {
+    // Open all day and every day.
+    pattern: /(?<![\p{L}\p{N}])24 ?h(?:eures)? ?\/ ?24(?![\p{L}\p{N}])/giu,
+    speak: () => 'vingt-quatre heures sur vingt-quatre',
+  },
+  {
+    pattern: /(?<![\p{L}\p{N}])7 ?j(?:ours)? ?\/ ?7(?![\p{L}\p{N}])/giu,
+    speak: () => 'sept jours sur sept',
+  },
   { pattern: /(?<!\p{L})[nN](?:°|º|o) ?(?=[0-9])/gu, speak: () => 'numéro ' },
 ];
 
@@ -65,7 +92,9 @@ function fraction(numerator: number, denominator: number): string {
   const names = FRACTIONS[denominator];
   if (names !== undefined)
     return `${NUMBERS.cardinal(numerator, 'm')} ${numerator === 1 ? names[0] : names[1]}`;
-  if (denominator > 20) return `${NUMBERS.cardinal(numerator)} sur ${NUMBERS.cardinal(denominator)}`;
+  // Also a grade of 20.
+  if (denominator >= 20 || numerator === denominator)
+    return `${NUMBERS.cardinal(numerator)} sur ${NUMBERS.cardinal(denominator)}`;
   return `${NUMBERS.cardinal(numerator, 'm')} ${NUMBERS.ordinal(denominator, 'm')}${numerator === 1 ? '' : 's'}`;
 }
 
@@ -80,6 +109,7 @@ export const TABLES: LanguageTables = {
     plus: 'plus',
     equals: 'égale',
     times: 'fois',
+    by: 'sur',
     dividedBy: 'divisé par',
     percent: 'pour cent',
     perMille: 'pour mille',
@@ -188,13 +218,10 @@ export const TABLES: LanguageTables = {
     'chap.': 'chapitre',
     vs: 'contre',
   },
+  exactAbbreviations: new Set(['Me', 'St', 'Ste', 'Pr', 'MM']),
+  versionWords: ['version', 'versions', 'section', 'chapitre', 'article', 'paragraphe'],
   genderBefore: (word) =>
-    FEMININE_ENDINGS.test(word) ||
-    /^(?:personnes?|fois|pages?|heures?|minutes?|secondes?|voitures?|femmes?|filles?|semaines?|tables?|chaises?|pommes?)$/.test(
-      word,
-    )
-      ? 'f'
-      : 'bare',
+    FEMININE_ENDINGS.test(word) || FEMININE.has(word) || FEMININE.has(word.replace(/s$/, '')) ? 'f' : 'bare',
   first: FIRST,
 };
 

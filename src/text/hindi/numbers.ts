@@ -18,7 +18,14 @@ const SCALES = [
   [1e3, 'हज़ार'],
   [1e2, 'सौ'],
 ] as const;
-const ORDINALS: Readonly<Record<number, string>> = { 1: 'पहला', 2: 'दूसरा', 3: 'तीसरा', 4: 'चौथा', 6: 'छठा' };
+const ORDINALS: Readonly<Record<number, string>> = {
+  1: 'पहला',
+  2: 'दूसरा',
+  3: 'तीसरा',
+  4: 'चौथा',
+  6: 'छठा',
+  100: 'सौवाँ',
+};
 
 function cardinal(value: number): string {
   if (value < 100) return BELOW_HUNDRED[value] ?? '';

@@ -1,6 +1,7 @@
 /** What Hindi text has besides words. */
 
 import { type LanguageTables, languageRules } from '../rules/language-rules.ts';
+import { digitByDigit } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS, year } from './numbers.ts';
 
@@ -29,6 +30,34 @@ const FIRST: readonly Rule[] = [
         .join(', '),
   },
   {
+    // A number that is read digit by digit.
+    pattern:
+      /(?<=(?:पिन कोड|पिनकोड|पिन|ओटीपी|OTP|PIN|पासवर्ड|कोड)(?: (?:नंबर|है))?:? )[0-9]{4,8}(?![\p{L}\p{M}\p{N}]|[.,][0-9])/gu,
+    speak: ([digits]) => digitByDigit(digits, NUMBERS),
+  },
+  {
+    // The result of a game.
+    pattern: /(?<![\p{L}\p{M}\p{N}.,-])([0-9]{1,2})-([0-9]{1,2})(?= से (?:जीत|हार|हरा|पराजित|बराबर))/gu,
+    speak: ([, ours, theirs]) => `${NUMBERS.cardinal(Number(ours))} ${NUMBERS.cardinal(Number(theirs))}`,
+  },
+  {
+    pattern:
+      /(?<![\p{L}\p{M}\p{N}.,:])([0-9]{1,2}):([0-5][0-9]) ?बजे(?: (?!(?:है|हैं|हुए|हो|था|थे|से|तक|के|की|पर|और|या)(?![\p{L}\p{M}]))(?=\p{L}))?/gu,
+    speak([written, hour, minute]) {
+      const clock = clockTime(Number(hour), Number(minute));
+      if (clock !== undefined) return written.endsWith(' ') ? `${clock} ` : clock;
+      if (Number(hour) > 24 || minute === '00') return undefined;
+      const read = `${NUMBERS.cardinal(Number(hour))} बजकर ${NUMBERS.cardinal(Number(minute))} मिनट`;
+      return written.endsWith(' ') ? `${read} पर ` : read;
+    },
+  },
+  {
+    // Years between 1100 and 1999, and numbers alike, are counted in hundreds.
+    pattern:
+      /(?<![\p{L}\p{M}\p{N}.,+-])(1[1-9][0-9]{2})(?:[-–]([12][0-9]{3}))?(?= (?:में|से|तक|के दशक|ई\.|ईस्वी)(?![\p{L}\p{M}]))/gu,
+    speak: ([, from, to]) => year(Number(from)) + (to === undefined ? '' : ` से ${year(Number(to))}`),
+  },
+  {
     // A year after "सन" or after a month.
     pattern:
       /(?<=(?:सन|सन्|वर्ष|साल|जनवरी|फ़रवरी|फरवरी|मार्च|अप्रैल|मई|जून|जुलाई|अगस्त|सितंबर|सितम्बर|अक्टूबर|अक्तूबर|नवंबर|नवम्बर|दिसंबर|दिसम्बर),? )(1[1-9][0-9]{2})(?![0-9]|[.,:/][0-9])/gu,
@@ -44,6 +73,22 @@ function fraction(numerator: number, denominator: number): string {
   return `${NUMBERS.cardinal(numerator)} बटा ${NUMBERS.cardinal(denominator)}`;
 }
 
+/** A number with one to three quarters: डेढ़ is 1 1/2, पौने तीन is 2 3/4. */
+function quarters(whole: number, count: number): string | undefined {
+  if (whole < 1) return undefined;
+  if (count === 1) return `सवा ${NUMBERS.cardinal(whole)}`;
+  if (count === 2) return whole === 1 ? 'डेढ़' : whole === 2 ? 'ढाई' : `साढ़े ${NUMBERS.cardinal(whole)}`;
+  return count === 3 ? `पौने ${NUMBERS.cardinal(whole + 1)}` : undefined;
+}
+
+/** A time at a quarter of an hour on the clock; undefined for others. */
+function clockTime(hour: number, minute: number): string | undefined {
+  if (hour < 1 || hour > 12 || minute === 0 || minute % 15 !== 0) return undefined;
+  const isBeforeOne = hour === 12 && minute === 45;
+  const read = isBeforeOne ? 'पौन' : quarters(hour, minute / 15);
+  return read === undefined ? undefined : `${read} बजे`;
+}
+
 export const TABLES: LanguageTables = {
   format: { decimalMark: '.', hasPairs: true },
   numbers: NUMBERS,
@@ -55,6 +100,7 @@ export const TABLES: LanguageTables = {
     plus: 'प्लस',
     equals: 'बराबर',
     times: 'गुणा',
+    by: 'बाई',
     dividedBy: 'भागा',
     percent: 'प्रतिशत',
     perMille: 'प्रति हज़ार',
@@ -78,7 +124,7 @@ export const TABLES: LanguageTables = {
     { signs: ['¥', 'JPY'], name: ['येन', 'येन'] },
   ],
   cents: { joiner: '' },
-  scales: ['हज़ार', 'हजार', 'लाख', 'करोड़', 'अरब'],
+  scales: ['हज़ार', 'हजार', 'लाख', 'करोड़', 'अरब', 'लाख करोड़', 'हज़ार करोड़', 'हजार करोड़'],
   ofAfterScale: (counted) => counted,
   units: {
     km: ['किलोमीटर', 'किलोमीटर'],
@@ -128,11 +174,9 @@ export const TABLES: LanguageTables = {
   },
   dayHalves: { बजे: '' },
   fraction,
-  mixed: (whole, numerator, denominator) => {
-    if (numerator !== 1 || denominator !== 2)
-      return `${NUMBERS.cardinal(whole)} सही ${fraction(numerator, denominator)}`;
-    return whole === 1 ? 'डेढ़' : whole === 2 ? 'ढाई' : `साढ़े ${NUMBERS.cardinal(whole)}`;
-  },
+  mixed: (whole, numerator, denominator) =>
+    (denominator === 2 || denominator === 4 ? quarters(whole, (4 * numerator) / denominator) : undefined) ??
+    `${NUMBERS.cardinal(whole)} सही ${fraction(numerator, denominator)}`,
   abbreviations: {
     'डॉ.': 'डॉक्टर',
     'डा.': 'डॉक्टर',
@@ -149,6 +193,7 @@ export const TABLES: LanguageTables = {
     'पृ.': 'पृष्ठ',
     'उदा.': 'उदाहरण',
   },
+  versionWords: ['संस्करण', 'वर्ज़न', 'वर्जन', 'खंड', 'अध्याय'],
   genderBefore: () => 'bare',
   first: FIRST,
 };

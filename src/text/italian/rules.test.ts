@@ -58,6 +58,17 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['covid19 e A4', 'covid diciannove e A quattro'],
   ['e/o', 'e o'],
   ['È così?', 'È così?'],
+  ['alle 15.30 per 15.30 €', 'alle quindici e trenta per quindici euro e trenta centesimi'],
+  ['1 ora, 1 studente, 1 zaino e 1 uomo', "un'ora, uno studente, uno zaino e un uomo"],
+  ['333 1234567', 'tre tre tre, uno due tre quattro cinque sei sette'],
+  [
+    '06 12345678 e 055-123456',
+    'zero sei, uno due tre quattro cinque sei sette otto e zero cinque cinque, uno due tre quattro cinque sei',
+  ],
+  ['Python 3.12', 'Python tre punto dodici'],
+  ['2x500 mg', 'due per cinquecento milligrammi'],
+  ['nel 44 a.C.', 'nel quarantaquattro avanti Cristo.'],
+  ['1 1/2', 'uno e mezzo'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(italian, written)).toBe(spoken));

@@ -1,6 +1,7 @@
 /** What Italian text has besides words. */
 
 import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
+import { digitByDigit } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -52,6 +53,26 @@ const FIRST: readonly Rule[] = [
     },
   },
   { pattern: /(?<!\p{L})[nN](?:\.|°|º) ?(?=[0-9])/gu, speak: () => 'numero ' },
+  {
+    // A time with a dot.
+    pattern:
+      /(?<=(?<!\p{L})(?:alle|ore|dalle|le|alle ore) )([01]?[0-9]|2[0-4])\.([0-5][0-9])(?![0-9]|[.,:][0-9]| ?[€%])/giu,
+    speak: ([, hour = '', minute = '']) => `${hour}:${minute}`,
+  },
+  {
+    // A mobile number without groups.
+    pattern: /(?<![\p{L}\p{N}.,+-])3[0-9]{2}[ .-]?[0-9]{6,7}(?![\p{L}\p{N}]|[.,][0-9])/gu,
+    speak: ([written]) => {
+      const digits = written.replace(/[ .-]/g, '');
+      return `${digitByDigit(digits.slice(0, 3), NUMBERS)}, ${digitByDigit(digits.slice(3), NUMBERS)}`;
+    },
+  },
+  // The forms of "uno" before some sounds.
+  { pattern: /(?<![\p{L}\p{N}.,])1 (?=[aeiou]\p{L}*a(?!\p{L}))/gu, speak: () => "un'" },
+  {
+    pattern: /(?<![\p{L}\p{N}.,])1(?= (?:s[^aeiouh\s]|z|gn|ps|pn|x|y)\p{L}*[oei](?!\p{L}))/gu,
+    speak: () => 'uno',
+  },
 ];
 
 function fraction(numerator: number, denominator: number): string {
@@ -71,6 +92,7 @@ export const TABLES: LanguageTables = {
     plus: 'più',
     equals: 'uguale',
     times: 'per',
+    by: 'per',
     dividedBy: 'diviso',
     percent: 'per cento',
     perMille: 'per mille',
@@ -149,7 +171,7 @@ export const TABLES: LanguageTables = {
   dayHalves: { am: 'di mattina', pm: 'di pomeriggio' },
   fraction,
   mixed: (whole, numerator, denominator) =>
-    `${NUMBERS.cardinal(whole, 'm')} e ${numerator === 1 && denominator === 2 ? 'mezzo' : fraction(numerator, denominator)}`,
+    `${NUMBERS.cardinal(whole)} e ${numerator === 1 && denominator === 2 ? 'mezzo' : fraction(numerator, denominator)}`,
   abbreviations: {
     'sig.': 'signor',
     'sig.ra': 'signora',
@@ -183,6 +205,7 @@ export const TABLES: LanguageTables = {
     'p.zza': 'piazza',
     'vs.': 'contro',
   },
+  versionWords: ['versione', 'versioni', 'sezione', 'capitolo', 'articolo', 'paragrafo'],
   genderBefore: (word) => (NOT_COUNTED.has(word) ? 'bare' : /a$/.test(word) ? 'f' : 'm'),
   first: FIRST,
 };

@@ -76,8 +76,13 @@ function belowTenThousand(value: number, isScaled: boolean): string {
 
 /** A decimal number: 3.14 is "サンテンイチヨン". */
 export function decimal(whole: string, fraction: string): string {
-  const before = whole === '0' ? 'レー' : shortened(cardinal(whole), ['イチ', 'ハチ', 'ジュー']);
+  const before = whole === '0' ? 'レー' : beforePoint(cardinal(whole));
   return `${before}テン${digitByDigit(fraction)}`;
+}
+
+/** The reading of a number before テン: イッテン, ジュッテン. */
+export function beforePoint(number: string): string {
+  return shortened(number, ['イチ', 'ハチ', 'ジュー']);
 }
 
 function shortened(number: string, endings: readonly string[]): string {

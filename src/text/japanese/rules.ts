@@ -1,7 +1,16 @@
 /** What Japanese text has besides words. Readings are in katakana, which the dictionary leaves as they are. */
 
 import type { Rule } from '../rules/spoken-words.ts';
-import { COUNTER_SIGNS, cardinal, counted, decimal, digitByDigit, phoneDigits } from './numbers.ts';
+import { versionPattern } from '../rules/versions.ts';
+import {
+  beforePoint,
+  COUNTER_SIGNS,
+  cardinal,
+  counted,
+  decimal,
+  digitByDigit,
+  phoneDigits,
+} from './numbers.ts';
 
 /** A number with groups of three digits, and with decimals. It starts at its first digit, so that a search is linear. */
 const NUMBER = String.raw`(?<![0-9])(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)`;
@@ -126,6 +135,11 @@ const JOINED_COUNTERS =
 const VARIANTS: Readonly<Record<string, string>> = { 𠮷: '吉', 髙: '高', 﨑: '崎', 濵: '浜' };
 /** Acronyms are spelled up to this length; longer capitals are a word. */
 const MAX_SPELLED = 5;
+/** Words before a number that is read digit by digit. */
+const NAMED_NUMBERS =
+  '(?:暗証番号|会員番号|注文番号|予約番号|受付番号|口座番号|社員番号|学籍番号|製造番号|シリアル番号|整理番号|管理番号|パスワード|認証コード|確認コード)';
+/** Names need no space before them. */
+const START_OF_NAME = '(?<![A-Za-z0-9])';
 /** A telephone number has at least this many digits. */
 const MIN_PHONE_DIGITS = 9;
 
@@ -284,6 +298,36 @@ export const RULES: readonly Rule[] = [
     speak: ([, year, , month = '', day = '']) => spokenDate(year, month, day),
   },
   {
+    pattern: versionPattern(['バージョン', 'ver\\.?', 'Ver\\.?', 'v'], START_OF_NAME),
+    speak: ([written]) => dotted(written),
+  },
+  // A version or an IP address.
+  { pattern: /(?<![0-9.])[0-9]{1,5}(?:\.[0-9]{1,5}){2,8}(?![0-9])/gu, speak: ([written]) => dotted(written) },
+  {
+    // An aircraft.
+    pattern: /(?<=(?:ボーイング|Boeing) ?)[1-9][0-9]{2}(?![0-9])/gu,
+    speak: ([digits]) => digitByDigit(digits),
+  },
+  // The police.
+  { pattern: /(?<![0-9.,])110番(?![目地線号])/gu, speak: () => 'ヒャクトーバン' },
+  {
+    pattern: regExp(`(?<=${NAMED_NUMBERS}(?:は|が|:)? ?)[0-9]{4,}(?![0-9]|[.,][0-9]|[年月日円人個件])`),
+    speak: ([digits]) => phoneDigits(digits),
+  },
+  {
+    // Block and house: 西新宿2-8-1.
+    pattern: /(?<![0-9A-Za-z.,-])[0-9]{1,4}(?:-[0-9]{1,4}){2,3}(?![0-9A-Za-z-])/gu,
+    speak: ([written]) => written.split('-').map(cardinal).join('ノ'),
+  },
+  // The result of a game.
+  {
+    pattern:
+      /(?<=(?:スコア|得点|結果|成績)(?:は|が|:)? ?[0-9]{1,3})-(?=[0-9]{1,3}(?![0-9-]))|(?<=(?<![0-9-])[0-9]{1,3})-(?=[0-9]{1,3}で(?:勝|負|敗|引き分))/gu,
+    speak: () => 'タイ',
+  },
+  { pattern: /(?<=[0-9]) ?- ?(?=[0-9]+ ?=)/gu, speak: () => 'マイナス' },
+  { pattern: /(?<=(?<![A-Za-z])[0-9]) ?[x×] ?(?=[0-9])/gu, speak: () => 'カケル' },
+  {
     // The first day of a month has a name.
     pattern: /(?<![0-9])([0-9]{1,2})月 ?([0-9]{1,2})日(?!間)/gu,
     speak: ([, month = '', day = '']) => spokenDate(undefined, month, day),
@@ -305,6 +349,8 @@ export const RULES: readonly Rule[] = [
       return (half.toLowerCase() === 'a' ? '午前' : '午後') + time;
     },
   },
+  // A ratio; times were read before.
+  { pattern: /(?<=(?<![0-9.:])[0-9]{1,4}) ?: ?(?=[0-9]{1,4}(?![0-9:]))/gu, speak: () => 'タイ' },
   {
     pattern: /([0-9])?([½⅓⅔¼¾])/gu,
     speak: ([, whole = '', sign = '']) => `${whole === '' ? '' : `${whole}ト`}${FRACTIONS[sign]}`,
@@ -326,8 +372,14 @@ export const RULES: readonly Rule[] = [
   },
   { pattern: /(?<![A-Za-z0-9])-(?=[0-9])/gu, speak: () => 'マイナス' },
   {
-    pattern: regExp(`(${NUMBER}) ?(${anyOf(Object.keys(UNITS))})(?![A-Za-z])`),
-    speak: ([, number = '', unit = '']) => countedNumber(number, UNITS[unit] ?? unit),
+    pattern: regExp(`(${NUMBER})([万億兆])? ?(${anyOf(Object.keys(UNITS))})(?![A-Za-z])`),
+    speak([, number = '', scale, unit = '']) {
+      const name = UNITS[unit] ?? unit;
+      if (scale === undefined) return countedNumber(number, name);
+      return number.includes('.')
+        ? counted(read(number).reading + (SCALE_NAMES[scale] ?? ''), undefined, name)
+        : countedNumber(scaledValue(number + scale), name);
+    },
   },
   {
     // 1.5億円
@@ -366,6 +418,12 @@ function digitOf(digit: string): string {
   let zero = code;
   while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;
   return String(code - zero);
+}
+
+/** Groups of up to two digits are numbers. */
+function dotted(written: string): string {
+  const parts = written.split('.').map((part) => (part.length > 2 ? digitByDigit(part) : cardinal(part)));
+  return parts.map((part, i) => (i < parts.length - 1 ? beforePoint(part) : part)).join('テン');
 }
 
 function spokenPhone(written: string): string | undefined {

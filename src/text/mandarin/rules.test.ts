@@ -52,7 +52,7 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['订单号202401，验证码是4721', '订单号二零二四零一, 验证码是四七二一'],
   ['1201房间，A320，COVID-19，iPhone15', '一二零一房间, A三二零, COVID-十九, iPhone十五'],
   ['5G，4K，京A12345', '五G, 四K, 京A一二三四五'],
-  ['192.168.1.1，Python 3.12', '一九二点一六八点一点一, Python 三点一二'],
+  ['192.168.1.1，Python 3.12', '一九二点一六八点一点一, Python 三点十二'],
   ['user23@example.com', 'user二三艾特example点com'],
   ['访问https://www.example.com.cn/path。', '访问W W W 点example点com点cn斜杠path.'],
   ['2+2=4，5-3=2', '二加二等于四, 五减三等于二'],
@@ -81,6 +81,14 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['1 000 000，№5', '一百万, 第五'],
   ['@张三 #话题#', '艾特张三 话题'],
   ['PM2.5，H1N1，5G', 'PM二点五, H一N一, 五G'],
+  ['手机5999元，手机13812345678', '手机五千九百九十九元, 手机幺三八, 幺二三四, 五六七八'],
+  ['面积960万km²', '面积九百六十万平方公里'],
+  ['2x500mg', '二乘五百毫克'],
+  ['12306、10086和95588', '幺二三零六、幺零零八六和九五五八八'],
+  ['12306人，12345元，10086个', '一万二千三百零六人, 一万二千三百四十五元, 一万零八十六个'],
+  ['波音737和空客A320', '波音七三七和空客A三二零'],
+  ['版本2.10，v1.12', '版本二点十, v一点十二'],
+  ['电量100%，110%', '电量百分之百, 百分之一百一十'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(mandarin, written)).toBe(spoken));

@@ -1,6 +1,7 @@
 /** What Mandarin text has besides words. Numbers stand without spaces, so the rules do not look for the ends of words. */
 
 import type { Rule } from '../rules/spoken-words.ts';
+import { versionPattern } from '../rules/versions.ts';
 import { counted, digitByDigit, spokenNumber, wholeNumber } from './numbers.ts';
 
 /** Without a capturing group. */
@@ -8,6 +9,8 @@ const NUMBER = String.raw`(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]
 /** Not after a part of the same number or identifier. */
 const START = '(?<![A-Za-z0-9_.])';
 const END = '(?![A-Za-z0-9])';
+/** Names need no space before them. */
+const START_OF_NAME = '(?<![A-Za-z0-9])';
 const TO = '[-–—~]+';
 
 const regExp = (source: string, flags = 'gu') => new RegExp(source, flags);
@@ -142,6 +145,85 @@ const TIMES: readonly Rule[] = [
   { pattern: /(?<=[0-9][年月日号时点分秒元个%万亿千百]) ?[-–—~]+ ?(?=[0-9])/gu, speak: () => '到' },
 ];
 
+const UNITS: Readonly<Record<string, string>> = {
+  km: '公里',
+  '㎞': '公里',
+  m: '米',
+  cm: '厘米',
+  '㎝': '厘米',
+  mm: '毫米',
+  '㎜': '毫米',
+  μm: '微米',
+  µm: '微米',
+  nm: '纳米',
+  'km²': '平方公里',
+  km2: '平方公里',
+  'm²': '平方米',
+  m2: '平方米',
+  '㎡': '平方米',
+  'cm²': '平方厘米',
+  'm³': '立方米',
+  m3: '立方米',
+  'cm³': '立方厘米',
+  kg: '公斤',
+  '㎏': '公斤',
+  g: '克',
+  mg: '毫克',
+  t: '吨',
+  L: '升',
+  l: '升',
+  mL: '毫升',
+  ml: '毫升',
+  'km/h': '公里每小时',
+  'm/s': '米每秒',
+  '°C': '摄氏度',
+  '℃': '摄氏度',
+  '°F': '华氏度',
+  '℉': '华氏度',
+  '°': '度',
+  Hz: '赫兹',
+  kHz: '千赫',
+  MHz: '兆赫',
+  GHz: '吉赫',
+  W: '瓦',
+  kW: '千瓦',
+  kWh: '千瓦时',
+  V: '伏',
+  mAh: '毫安时',
+  Pa: '帕',
+  hPa: '百帕',
+  dB: '分贝',
+  h: '小时',
+  min: '分钟',
+  s: '秒',
+  ms: '毫秒',
+  ha: '公顷',
+  Ω: '欧姆',
+  px: '像素',
+};
+const UNIT = anyOf(Object.keys(UNITS));
+/** Words after a number that count things: two is 两. */
+const MEASURES = anyOf(
+  (
+    '个 只 条 件 位 名 张 本 次 年 天 块 元 米 公里 小时 分钟 秒 周 岁 人 家 辆 台 杯 瓶 碗 斤 公斤 克 吨 升 ' +
+    '种 类 层 间 套 双 对 份 句 段 首 部 场 把 棵 朵 座 支 点 倍 步 回 遍 趟 盒 包 片 颗 粒 头 匹 架 艘 门 篇 页 千 万 亿 美元 欧元 英镑'
+  ).split(' '),
+);
+
+/** The number of a thing that is bought or counted, after a word that may also precede a telephone number. */
+const NOT_COUNTED = '(?![0-9]|[.,][0-9]| ?(?:元|块|台|部|个|款|折|%|万|亿|千|多|余|人|件|次|种|条|份|年))';
+
+/** Short numbers of services that need no word before them: 12306, 10086, 95588. */
+const SERVICES =
+  '(?:123(?:0[56]|1[5-9]|2[0-9]|3[0-9]|4[58]|5[0-9]|6[69]|8[08]|9[5-8])|100(?:1[05]|50|86|99)|95[05][0-9]{2})';
+
+/** Groups of up to two digits are numbers. */
+const dotted = (written: string) =>
+  written
+    .split('.')
+    .map((part) => (part.length > 2 ? digitByDigit(part) : wholeNumber(part)))
+    .join('点');
+
 const telephone = (written: string) =>
   (written.match(/[0-9]+/g) ?? []).map((group) => digitByDigit(group, true)).join(', ');
 
@@ -171,14 +253,30 @@ const TELEPHONES: readonly Rule[] = [
     speak: ([written]) => telephone(written),
   },
   {
-    pattern:
-      /(?<=(?:电话|热线|拨打|致电|手机|号码|传真|客服)(?:号码?)?(?:是|为|:)? ?(?:[0-9]{3,5}(?:、|和|或者?|及)){0,4})[0-9]{3,}(?:[ -][0-9]{2,}){0,4}/gu,
+    pattern: regExp(
+      `(?<=(?:电话|热线|拨打|致电|手机|号码|传真|客服)(?:号码?)?(?:是|为|:)? ?(?:[0-9]{3,5}(?:、|和|或者?|及)){0,4})[0-9]{3,}(?:[ -][0-9]{2,}){0,4}${NOT_COUNTED}`,
+    ),
+    speak: ([written]) => telephone(written),
+  },
+  {
+    pattern: regExp(
+      `(?<![A-Za-z0-9_.,¥$€£-])${SERVICES}(?![0-9A-Za-z/-])(?! ?(?:${MEASURES}|${UNIT}))${NOT_COUNTED}`,
+    ),
     speak: ([written]) => telephone(written),
   },
 ];
 
 /** Numbers that name a thing are read digit by digit. */
 const IDENTIFIERS: readonly Rule[] = [
+  {
+    pattern: versionPattern(['版本(?:号|是|为|:)?', '版', 'v', 'V'], START_OF_NAME),
+    speak: ([written]) => dotted(written),
+  },
+  // An aircraft.
+  {
+    pattern: /(?<=(?:波音|Boeing) ?)[1-9][0-9]{2}(?![0-9])/gu,
+    speak: ([digits]) => digitByDigit(digits),
+  },
   {
     pattern:
       /(?<=(?:编号|序列号|身份证号?码?|卡号|账号|帐号|订单号?|单号|邮编|邮政编码|密码|验证码|尾号|学号|QQ|微信号?|工号|车牌号?|航班号?)(?:是|为|:)? ?)([A-Za-z]{0,4}-?)([0-9]{2,})([A-Za-z]?)/gu,
@@ -192,11 +290,7 @@ const IDENTIFIERS: readonly Rule[] = [
   // A version or an IP address.
   {
     pattern: /(?<![0-9.])[0-9]{1,5}(?:\.[0-9]{1,5}){2,8}(?![0-9])/gu,
-    speak: ([written]) =>
-      written
-        .split('.')
-        .map((part) => (part.length > 2 ? digitByDigit(part) : wholeNumber(part)))
-        .join('点'),
+    speak: ([written]) => dotted(written),
   },
   {
     pattern: regExp(`${START}[0-9]+(?:-[0-9]+){2,}(?![0-9])`),
@@ -206,7 +300,10 @@ const IDENTIFIERS: readonly Rule[] = [
         .map((group) => digitByDigit(group))
         .join(', '),
   },
-  { pattern: /(?<=(?<![A-Za-z0-9])[0-9]{1,5})x(?=[0-9]{1,5}(?![A-Za-z0-9]))/gu, speak: () => '乘' },
+  {
+    pattern: /(?<=(?<![A-Za-z0-9])[0-9]{1,5}) ?[x×] ?(?=[0-9]{1,5} ?[A-Za-z]{0,3}(?![A-Za-z0-9]))/gu,
+    speak: () => '乘',
+  },
   // "A320", "COVID-19".
   {
     pattern: /(?<=[A-Za-z]-?)[0-9]+(?![0-9.,]*[0-9])/gu,
@@ -242,8 +339,11 @@ const FRACTIONS: readonly Rule[] = [
   },
 ];
 
+/** The whole is "百分之百". */
 const percent = (written: string, sign: string) =>
-  `${sign === '‰' ? '千' : '百'}分之${spokenNumber(written)}`;
+  sign === '‰'
+    ? `千分之${spokenNumber(written)}`
+    : `百分之${written === '100' ? '百' : spokenNumber(written)}`;
 
 const PERCENTAGES: readonly Rule[] = [
   {
@@ -332,71 +432,6 @@ const AMOUNTS: readonly Rule[] = [
   },
 ];
 
-const UNITS: Readonly<Record<string, string>> = {
-  km: '公里',
-  '㎞': '公里',
-  m: '米',
-  cm: '厘米',
-  '㎝': '厘米',
-  mm: '毫米',
-  '㎜': '毫米',
-  μm: '微米',
-  µm: '微米',
-  nm: '纳米',
-  'km²': '平方公里',
-  km2: '平方公里',
-  'm²': '平方米',
-  m2: '平方米',
-  '㎡': '平方米',
-  'cm²': '平方厘米',
-  'm³': '立方米',
-  m3: '立方米',
-  'cm³': '立方厘米',
-  kg: '公斤',
-  '㎏': '公斤',
-  g: '克',
-  mg: '毫克',
-  t: '吨',
-  L: '升',
-  l: '升',
-  mL: '毫升',
-  ml: '毫升',
-  'km/h': '公里每小时',
-  'm/s': '米每秒',
-  '°C': '摄氏度',
-  '℃': '摄氏度',
-  '°F': '华氏度',
-  '℉': '华氏度',
-  '°': '度',
-  Hz: '赫兹',
-  kHz: '千赫',
-  MHz: '兆赫',
-  GHz: '吉赫',
-  W: '瓦',
-  kW: '千瓦',
-  kWh: '千瓦时',
-  V: '伏',
-  mAh: '毫安时',
-  Pa: '帕',
-  hPa: '百帕',
-  dB: '分贝',
-  h: '小时',
-  min: '分钟',
-  s: '秒',
-  ms: '毫秒',
-  ha: '公顷',
-  Ω: '欧姆',
-  px: '像素',
-};
-const UNIT = anyOf(Object.keys(UNITS));
-/** Words after a number that count things: two is 两. */
-const MEASURES = anyOf(
-  (
-    '个 只 条 件 位 名 张 本 次 年 天 块 元 米 公里 小时 分钟 秒 周 岁 人 家 辆 台 杯 瓶 碗 斤 公斤 克 吨 升 ' +
-    '种 类 层 间 套 双 对 份 句 段 首 部 场 把 棵 朵 座 支 点 倍 步 回 遍 趟 盒 包 片 颗 粒 头 匹 架 艘 门 篇 页 千 万 亿 美元 欧元 英镑'
-  ).split(' '),
-);
-
 const MEASUREMENTS: readonly Rule[] = [
   {
     pattern: regExp(`${START}(-?)(${NUMBER}) ?${TO} ?(-?)(${NUMBER}) ?(${UNIT})(?![A-Za-z0-9²³/])`),
@@ -404,9 +439,9 @@ const MEASUREMENTS: readonly Rule[] = [
       `${minus === '' ? '' : '负'}${spokenNumber(from)}到${inner === '' ? '' : '负'}${spokenNumber(to)}${UNITS[unit]}`,
   },
   {
-    pattern: regExp(`${START}([-+]?)(${NUMBER}) ?(${UNIT})(?![A-Za-z0-9²³/])`),
-    speak: ([, sign, written = '', unit = '']) =>
-      `${sign === '-' ? '负' : ''}${counted(written)}${UNITS[unit]}`,
+    pattern: regExp(`${START}([-+]?)(${NUMBER})([百千]?[万亿])? ?(${UNIT})(?![A-Za-z0-9²³/])`),
+    speak: ([, sign, written = '', scale = '', unit = '']) =>
+      `${sign === '-' ? '负' : ''}${counted(written)}${scale}${UNITS[unit]}`,
   },
 ];
 

@@ -41,7 +41,7 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['1.200 km', 'mil e duzentos quilômetros'],
   ['3,14 m²', 'três vírgula catorze metros quadrados'],
   ['120 km/h', 'cento e vinte quilômetros por hora'],
-  ['12KG', 'doze quilogramas'],
+  ['12KG', 'doze quilos'],
   ['37 °C', 'trinta e sete graus Celsius'],
   ['1º e 2ª', 'primeiro e segunda'],
   ['21º', 'vigésimo primeiro'],
@@ -65,6 +65,14 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['versão 1.2.3', 'versão um ponto dois ponto três'],
   ['covid19 e A4', 'covid dezenove e A quatro'],
   ['e/ou', 'e ou'],
+  ['Tome 2x500 mg', 'Tome duas vezes quinhentos miligramas'],
+  ['10x15 cm', 'dez por quinze centímetros'],
+  ['Python 3.12 e a versão 2.10', 'Python três ponto doze e a versão dois ponto dez'],
+  ['CEP 01310-100', 'CEP zero um três um zero, um zero zero'],
+  ['CPF 123.456.789-09', 'CPF um dois três, quatro cinco seis, sete oito nove, zero nove'],
+  ['Ligue para o 190.', 'Ligue para o um nove zero.'],
+  ['meu ex. Depois, ex.: 5', 'meu ex. Depois, exemplo: cinco'],
+  ['D. Pedro tomou vitamina D. Depois saiu.', 'dom Pedro tomou vitamina D. Depois saiu.'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(brazilianPortuguese, written)).toBe(spoken));

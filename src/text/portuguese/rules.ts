@@ -1,6 +1,7 @@
 /** What Brazilian Portuguese text has besides words. */
 
 import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
+import { digitByDigit } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -52,7 +53,22 @@ const FIRST: readonly Rule[] = [
     },
   },
   { pattern: /(?<!\p{L})[nN](?:\.?º|\.?°|r\.) ?(?=[0-9])/gu, speak: () => 'número ' },
+  {
+    // A postal code, the number of a person and that of a company.
+    pattern:
+      /(?<![\p{L}\p{N}.,/-])(?:[0-9]{5}-[0-9]{3}|[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9]{2}\.[0-9]{3}\.[0-9]{3}\/[0-9]{4}-[0-9]{2})(?![\p{L}\p{N}-])/gu,
+    speak: ([written]) => digitGroups(written),
+  },
+  {
+    // The numbers of the emergency services.
+    pattern:
+      /(?<=(?<!\p{L})(?:ligue|ligar|liguei|disque|discar|chame)(?: para)?(?: o)? )1[0-9]{2}(?![\p{L}\p{N}]|[.,][0-9])/giu,
+    speak: ([digits]) => digitGroups(digits),
+  },
 ];
+
+const digitGroups = (written: string) =>
+  (written.match(/[0-9]+/g) ?? []).map((group) => digitByDigit(group, NUMBERS)).join(', ');
 
 function fraction(numerator: number, denominator: number): string {
   const names = FRACTIONS[denominator];
@@ -71,6 +87,7 @@ export const TABLES: LanguageTables = {
     plus: 'mais',
     equals: 'igual a',
     times: 'vezes',
+    by: 'por',
     dividedBy: 'dividido por',
     percent: 'por cento',
     perMille: 'por mil',
@@ -107,7 +124,7 @@ export const TABLES: LanguageTables = {
     'm³': ['metro cúbico', 'metros cúbicos'],
     'km/h': ['quilômetro por hora', 'quilômetros por hora'],
     'm/s': ['metro por segundo', 'metros por segundo'],
-    kg: ['quilograma', 'quilogramas'],
+    kg: ['quilo', 'quilos'],
     g: ['grama', 'gramas'],
     mg: ['miligrama', 'miligramas'],
     t: ['tonelada', 'toneladas', 'f'],
@@ -164,7 +181,8 @@ export const TABLES: LanguageTables = {
     'etc.': 'etcétera',
     'p. ex.': 'por exemplo',
     'p.ex.': 'por exemplo',
-    'ex.': 'exemplo',
+    'ex.:': 'exemplo:',
+    'por ex.': 'por exemplo',
     'pág.': 'página',
     'págs.': 'páginas',
     'tel.': 'telefone',
@@ -178,6 +196,7 @@ export const TABLES: LanguageTables = {
     'Ltda.': 'limitada',
     'vs.': 'contra',
   },
+  versionWords: ['versão', 'versões', 'seção', 'capítulo', 'artigo'],
   genderBefore: (word) =>
     NOT_COUNTED.has(word)
       ? 'bare'

@@ -11,6 +11,7 @@ import {
   wholeNumber,
 } from './numbers.ts';
 import type { Rule } from './spoken-words.ts';
+import { versionPattern } from './versions.ts';
 
 /** Singular, plural, and gender if it is not masculine. */
 export type Name = readonly [one: string, many: string, gender?: 'f'];
@@ -36,6 +37,8 @@ export interface LanguageTables {
     readonly plus: string;
     readonly equals: string;
     readonly times: string;
+    /** Between the sides of a size, such as 20x30 cm. */
+    readonly by: string;
     readonly dividedBy: string;
     readonly percent: string;
     readonly perMille: string;
@@ -71,8 +74,12 @@ export interface LanguageTables {
   readonly fraction: (numerator: number, denominator: number) => string | undefined;
   /** A whole number with a fraction, such as 2 1/2. */
   readonly mixed: (whole: number, numerator: number, denominator: number) => string;
-  /** By their written form with dots. */
+  /** By their written form with dots. Those of one letter stand before a name: `M. Dupont`. */
   readonly abbreviations: Readonly<Record<string, string>>;
+  /** Abbreviations that are words in other capitals, such as French `Me`. The others are recognized in any case. */
+  readonly exactAbbreviations?: ReadonlySet<string>;
+  /** Words in lower case before a number with dots that is not a decimal: a version or a section. */
+  readonly versionWords: readonly string[];
   /** Gender of a number before a word that is counted. */
   readonly genderBefore: (word: string) => Gender;
   /** Rules of the language that come first. */
@@ -94,6 +101,10 @@ const FRACTION_SIGNS: Readonly<Record<string, string>> = {
 };
 /** A phone number has at least this many digits. */
 const MIN_PHONE_DIGITS = 9;
+/** Pairs that are read as two numbers. */
+const PAIRS: ReadonlySet<string> = new Set(['24/7', '50/50']);
+/** Units of the sides of a size. */
+const SIDES = '(?:mm|cm|dm|m|km|px)';
 
 const regExp = (source: string, flags = 'gu') => new RegExp(source, flags);
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
@@ -109,11 +120,13 @@ export function languageRules(tables: LanguageTables): readonly Rule[] {
   return [
     ...links(tables),
     ...tables.first,
+    versions(tables),
     ...phones(tables),
     ...dates(tables),
     ...times(tables),
     ...fractions(tables),
     ranges(tables),
+    products(tables),
     ...amounts(tables, speaker),
     ...measures(tables, speaker),
     abbreviations(tables),
@@ -204,7 +217,23 @@ function phones({ numbers, words }: LanguageTables): Rule[] {
     },
     { pattern: regExp(String.raw`${START}(?:\([0-9]{2,4}\) ?)?[0-9]{2,5}(?:-[0-9]{2,5}){1,3}${END}`), speak },
     { pattern: regExp(String.raw`${START}\([0-9]{2,4}\) ?[0-9]{3,5} ?[0-9]{3,5}${END}`), speak },
+    // A number with its area code, which starts with zero: 06 12345678, 0800 123 456.
+    { pattern: regExp(`${START}0[0-9]{1,4}(?:[ /-][0-9]{5,8}|(?: [0-9]{2,4}){2,4})${END}`), speak },
   ];
+}
+
+/** The parts of a version are whole numbers. */
+function versions({ versionWords, words, numbers }: LanguageTables): Rule {
+  const anyCase = versionWords.map(
+    (word) => `[${word.charAt(0)}${word.charAt(0).toUpperCase()}]${word.slice(1)}`,
+  );
+  return {
+    pattern: versionPattern(['[vV](?=[0-9])', ...anyCase]),
+    speak(match) {
+      const parts = match[0].split('.').map((part) => wholeNumber(part, numbers));
+      return (/\p{L}/u.test(match.input.charAt(match.index - 1)) ? ' ' : '') + parts.join(` ${words.dot} `);
+    },
+  };
 }
 
 function dates({ months, date }: LanguageTables): Rule[] {
@@ -254,7 +283,10 @@ function times({ time, dayHalves }: LanguageTables): Rule[] {
       speak: ([, hour, minute, second, half]) => spoken(hour, minute, second, half),
     },
     {
-      pattern: regExp(String.raw`${START}([0-9]{1,2}) ?h ?([0-5][0-9])(?![\p{L}\p{N}])(?: ?min${END}\.?)?`),
+      pattern: regExp(
+        String.raw`${START}([0-9]{1,2}) ?h ?([0-5][0-9])(?![\p{L}\p{N}])(?: ?min${END}\.?)?`,
+        'giu',
+      ),
       speak: ([, hour, minute]) => spoken(hour, minute, undefined, undefined),
     },
     ...(halves === ''
@@ -269,7 +301,7 @@ function times({ time, dayHalves }: LanguageTables): Rule[] {
   ];
 }
 
-function fractions({ fraction, mixed }: LanguageTables): Rule[] {
+function fractions({ fraction, mixed, numbers }: LanguageTables): Rule[] {
   return [
     {
       pattern: regExp(`([0-9] ?)?([${Object.keys(FRACTION_SIGNS).join('')}])`),
@@ -280,6 +312,8 @@ function fractions({ fraction, mixed }: LanguageTables): Rule[] {
       pattern: regExp(String.raw`${START}(?:([0-9]{1,3}) )?([0-9]{1,2})\/([0-9]{1,3})(?![0-9/])${END}`),
       speak([, whole, numerator = '', denominator = '']) {
         if (Number(denominator) === 0) return undefined;
+        if (whole === undefined && PAIRS.has(`${numerator}/${denominator}`))
+          return `${wholeNumber(numerator, numbers)} ${wholeNumber(denominator, numbers)}`;
         return whole === undefined
           ? fraction(Number(numerator), Number(denominator))
           : mixed(Number(whole), Number(numerator), Number(denominator));
@@ -293,6 +327,18 @@ function ranges({ words }: LanguageTables): Rule {
   return {
     pattern: regExp(`${START}(${NUMBER})(?: ?– ?|-)(${NUMBER})(?! ?=)(?![0-9-])`),
     speak: ([, from, to]) => `${from} ${words.to} ${to}`,
+  };
+}
+
+/** A product, such as 2x500 mg, or a size. The numbers stay written, for the rule of what they count. */
+function products({ words }: LanguageTables): Rule {
+  const number = '[0-9]{1,9}(?:[.,][0-9]{1,6})?';
+  return {
+    // Not a hexadecimal number.
+    pattern: regExp(
+      String.raw`(?<=(?<![\p{L}\p{N}.,])(?:${number} ?[x×] ?){0,2}(?!0x)${number}) ?[x×] ?(?=${number}(?: ?[x×] ?${number})?( ?${SIDES}${END})?)`,
+    ),
+    speak: ([, side]) => ` ${side === undefined ? words.times : words.by} `,
   };
 }
 
@@ -368,9 +414,17 @@ function measures(tables: LanguageTables, speaker: Speaker): Rule[] {
   ];
 }
 
+/** A short word or the start of a clause. */
+const BEFORE_TITLE = /(?:^|[^\p{L}\s] ?|(?<!\p{L})\p{L}{1,4} )$/u;
+
 /** Abbreviations that may also end a sentence keep their dot there. */
-function abbreviations({ abbreviations: table }: LanguageTables): Rule {
-  const lower = new Map(Object.entries(table).map(([written, spoken]) => [written.toLowerCase(), spoken]));
+function abbreviations({ abbreviations: table, exactAbbreviations: exact }: LanguageTables): Rule {
+  const isInitial = (written: string) => /^\p{L}\.$/u.test(written);
+  const lower = new Map(
+    Object.entries(table)
+      .filter(([written]) => exact?.has(written) !== true && !isInitial(written))
+      .map(([written, spoken]) => [written.toLowerCase(), spoken]),
+  );
   return {
     pattern: regExp(
       String.raw`(?<![\p{L}\p{M}\p{N}.])(?:${anyOf(Object.keys(table))})(?![\p{L}\p{M}])`,
@@ -380,7 +434,18 @@ function abbreviations({ abbreviations: table }: LanguageTables): Rule {
       const [written] = match;
       const spoken = Object.hasOwn(table, written) ? table[written] : lower.get(written.toLowerCase());
       const rest = match.input.slice(match.index + written.length);
-      const ends = /^(?:etc|ecc)\.?$/i.test(written) && /^["”»)]?(?:\s*$|\s+[\p{Lu}¿¡«“])/u.test(rest);
+      // "D. Juan" and "el rey D. Juan", but not "vitamina D. Luego".
+      if (
+        isInitial(written) &&
+        !(
+          /^ \p{Lu}/u.test(rest) &&
+          BEFORE_TITLE.test(match.input.slice(Math.max(0, match.index - 6), match.index))
+        )
+      )
+        return undefined;
+      const ends = /^(?:etc|ecc)\.?$/i.test(written)
+        ? /^["”»)]?(?:\s*$|\s+[\p{Lu}¿¡«“])/u.test(rest)
+        : /^["”»)]?\s*$/u.test(rest);
       return spoken === undefined ? undefined : spoken + (ends && written.endsWith('.') ? '.' : '');
     },
   };

@@ -65,7 +65,7 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['3 x 4', 'tres por cuatro'],
   ['El Sr. Pérez y la Dra. Gómez, etc. Fin.', 'El señor Pérez y la doctora Gómez, etcétera. Fin.'],
   ['p. ej. la pág. 12', 'por ejemplo la página doce'],
-  ['EE. UU.', 'Estados Unidos'],
+  ['Vive en EE. UU.', 'Vive en Estados Unidos.'],
   ['juan.perez23@ejemplo.com', 'juan punto perez veintitrés arroba ejemplo punto com'],
   ['https://www.ejemplo.es/pagina-1.', 'triple uve doble punto ejemplo punto es barra pagina guion uno.'],
   ['+34 912 345 678', 'más tres cuatro, nueve uno dos, tres cuatro cinco, seis siete ocho'],
@@ -75,6 +75,10 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['covid19 y A4', 'covid diecinueve y A cuatro'],
   ['y/o', 'y o'],
   ['¿Qué? ¡Sí!', '¿Qué? ¡Sí!'],
+  ['Tome 2x500 mg', 'Tome dos por quinientos miligramos'],
+  ['Python 3.12 y la versión 2.10', 'Python tres punto doce y la versión dos punto diez'],
+  ['D. Juan tomó vitamina D. Luego salió.', 'don Juan tomó vitamina D. Luego salió.'],
+  ['24/7', 'veinticuatro siete'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(spanish, written)).toBe(spoken));

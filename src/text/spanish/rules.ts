@@ -89,6 +89,7 @@ export const TABLES: LanguageTables = {
     plus: 'más',
     equals: 'igual a',
     times: 'por',
+    by: 'por',
     dividedBy: 'entre',
     percent: 'por ciento',
     perMille: 'por mil',
@@ -203,6 +204,7 @@ export const TABLES: LanguageTables = {
     'aprox.': 'aproximadamente',
     'vs.': 'contra',
   },
+  versionWords: ['versión', 'versiones', 'sección', 'apartado', 'capítulo', 'artículo'],
   genderBefore(word) {
     if (NOT_COUNTED.has(word)) return 'bare';
     if (MASCULINE.has(word.replace(/s$/, ''))) return 'm';

@@ -1,5 +1,6 @@
 /** Reader for plain numbers: years, decades, ordinals, ranges, fractions, versions, codes, dimensions. */
 
+import { precedesVersion } from '../../rules/versions.ts';
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { cardinal, decade, digitByDigit, fraction, ordinal, plural, writtenNumber, year } from './numbers.ts';
 
@@ -25,8 +26,34 @@ export function readFigures(chunks: readonly Chunk[], at: number): Reading | und
   if (mixed !== undefined) return mixed;
   if (isCode(chunks, at)) return { spoken: [digitByDigit(chunk.core)] };
   if (isCount(chunks, at)) return { spoken: [cardinal(chunk.core)] };
-  const spoken = figures(chunk.core, chunk.before.endsWith("'"));
+  const spoken =
+    version(chunks, at) ?? aircraft(chunks, at) ?? figures(chunk.core, chunk.before.endsWith("'"));
   return spoken === undefined ? undefined : { spoken: [spoken] };
+}
+
+/** "Python 3.12" → "three point twelve". */
+function version(chunks: readonly Chunk[], at: number): string | undefined {
+  const core = coreAt(chunks, at);
+  if (at === 0 || !joined(chunks, at - 1) || !precedesVersion(coreAt(chunks, at - 1))) return undefined;
+  return /^[0-9]{1,4}(?:\.[0-9]{1,4})+$/.test(core) ? versionGroups(core.split('.'), ' point ') : undefined;
+}
+
+/** "Boeing 737" → "seven thirty-seven", "737-800" → "seven thirty-seven eight hundred", "A320" → "A three twenty". */
+function aircraft(chunks: readonly Chunk[], at: number): string | undefined {
+  const airbus = /^A([23])([1-9]0)(neo)?$/.exec(coreAt(chunks, at));
+  if (airbus !== null) {
+    const [, first = '', tens = '', suffix] = airbus;
+    return `A ${cardinal(first)} ${cardinal(tens)}${suffix === undefined ? '' : ` ${suffix}`}`;
+  }
+  const parts = /^([1-9])([0-9]{2})(?:-([1-9]00))?$/.exec(coreAt(chunks, at));
+  const [, hundreds = '', rest = '', series] = parts ?? [];
+  const isNamed = at > 0 && joined(chunks, at - 1) && /^boeing$/i.test(coreAt(chunks, at - 1));
+  const isMax =
+    /^7[0-9]7$/.test(coreAt(chunks, at)) && joined(chunks, at) && /^max$/i.test(coreAt(chunks, at + 1));
+  if (parts === null || !(isNamed || isMax)) return undefined;
+  const pair =
+    rest === '00' ? 'hundred' : rest.startsWith('0') ? `oh ${cardinal(rest.slice(1))}` : cardinal(rest);
+  return `${cardinal(hundreds)} ${pair}${series === undefined ? '' : ` ${cardinal(series)}`}`;
 }
 
 /** Words before a number that is read digit by digit, such as "PIN 8876" and "the card ending in 8876". */
@@ -170,9 +197,14 @@ function dotted(core: string): string | undefined {
   const named = /^v[0-9]/i.test(core);
   const groups = (named ? core.slice(1) : core).split('.');
   if ((groups.length < 3 && !named) || !groups.every((group) => /^[0-9]+$/.test(group))) return undefined;
-  const address = groups.length === 4;
-  const spoken = groups.map((group) => (group.length > 2 ? digitByDigit(group) : cardinal(group)));
-  return `${named ? 'version ' : ''}${spoken.join(address ? ' dot ' : ' point ')}`;
+  return (named ? 'version ' : '') + versionGroups(groups, groups.length === 4 ? ' dot ' : ' point ');
+}
+
+/** The numbers between the dots; those with more than two digits, or with a leading zero, are read digit by digit. */
+function versionGroups(groups: readonly string[], separator: string): string {
+  return groups
+    .map((group) => (group.length > 2 || /^0[0-9]/.test(group) ? digitByDigit(group) : cardinal(group)))
+    .join(separator);
 }
 
 /** "1.35bn" → "one point three five billion". Single letters are ambiguous. */

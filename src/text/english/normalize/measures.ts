@@ -150,6 +150,7 @@ export function readMeasure(chunks: readonly Chunk[], at: number): Reading | und
   if (bare !== undefined) return { spoken: [bare] };
   if (!/^[-−+~±]?\.?[0-9½¼¾]/u.test(core)) return undefined;
   const special =
+    product(chunks, at) ??
     feetAndInches(chunks, at) ??
     inches(chunks, at) ??
     fractionOf(chunks, at) ??
@@ -169,7 +170,8 @@ export function readMeasure(chunks: readonly Chunk[], at: number): Reading | und
     const below = written.startsWith('/') ? lookUp(written.slice(1)) : undefined;
     if (below !== undefined) return { spoken: [`${amount} per ${below}`] };
     const isMinutes = written === 'm' && /^[0-9]{1,2}h$/.test(coreAt(chunks, at - 1));
-    const unit = unitOf(isMinutes ? 'min' : written, single || hyphened || isOne(amount));
+    const describes = joined(chunks, at) && DESCRIBED.test(coreAt(chunks, at + 1));
+    const unit = unitOf(isMinutes ? 'min' : written, single || hyphened || describes || isOne(amount));
     return unit === undefined ? undefined : { spoken: [`${amount} ${unit}`] };
   }
   const next = coreAt(chunks, at + 1);
@@ -185,6 +187,30 @@ function barePower(chunks: readonly Chunk[], at: number): string | undefined {
   const name = power(core);
   return name && (/^(?:per|an?|one|each)$/i.test(coreAt(chunks, at - 1)) ? name : pluralUnit(name));
 }
+
+/** Units of the sides of a size: "20x30 cm" is "twenty by thirty". */
+const SIDES = new Set(['mm', 'cm', 'm', 'km', 'in', 'ft', 'yd', 'mi', 'px']);
+
+/** "2x500 mg" → "two times five hundred milligrams", "20x30cm" → "twenty by thirty centimeters". */
+function product(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const parts = /^([0-9][0-9.,]{0,9}(?:[x×][0-9][0-9.,]{0,9})?)[x×]([0-9][0-9.,]{0,9})(\p{L}{1,3})?$/u.exec(
+    coreAt(chunks, at),
+  );
+  if (parts === null) return undefined;
+  const [, before = '', last = '', attached] = parts;
+  const written = attached ?? (joined(chunks, at) ? coreAt(chunks, at + 1) : '');
+  const unit = attached === undefined && isWord(written) ? undefined : unitOf(written, false);
+  const amount = quantity(last);
+  const others = before.split(/[x×]/u).map(quantity);
+  if (unit === undefined || amount === undefined || others.includes(undefined)) return undefined;
+  const spoken = [...others, amount].join(SIDES.has(written.toLowerCase()) ? ' by ' : ' times ');
+  if (attached !== undefined) return { spoken: [`${spoken} ${unit}`] };
+  return { spoken: [spoken, unit], after: unitDot(chunks, at + 1) };
+}
+
+/** Nouns that a length describes: "a 100m record" is "a one hundred meter record". */
+const DESCRIBED =
+  /^(?:record|relay|race|dash|sprint|final|hurdles|freestyle|backstroke|breaststroke|butterfly|champion|champions|runner)s?$/i;
 
 /** "1/2 lb" → "half a pound", "3/4 mi" → "three quarters of a mile", "4 1/2 lbs" → "four and a half pounds". */
 function fractionOf(chunks: readonly Chunk[], at: number): Reading | undefined {

@@ -90,12 +90,18 @@ function bareSign(chunks: readonly Chunk[], at: number): string | undefined {
   const sum = figure.test(chunks[at - 1]?.core ?? '') && figure.test(chunks[at + 1]?.core ?? '');
   const operator = sum && Object.hasOwn(OPERATORS, core) ? OPERATORS[core] : undefined;
   if (/^[-–]$/u.test(core) && isTimeRange(coreAt(chunks, at - 1), coreAt(chunks, at + 1))) return 'to';
-  if (core === 'x' && sum && PRODUCT_VERB.test(chunks[at + 2]?.core ?? '')) return 'times';
+  const isProduct =
+    PRODUCT_VERB.test(chunks[at + 2]?.core ?? '') ||
+    DOSE.test(`${chunks[at + 1]?.core ?? ''} ${chunks[at + 2]?.core ?? ''}`);
+  if (core === 'x' && sum && isProduct) return 'times';
   return operator ?? (/^[-–—]{1,3}$/u.test(core) ? '—' : undefined);
 }
 
 /** What follows a multiplication; other numbers with an x between them are sizes. */
 const PRODUCT_VERB = /^(?:=|is|are|equals|makes)$/i;
+
+/** Numbers of these units are not the sides of a size: "2 x 500 mg". */
+const DOSE = /^[0-9][0-9.,]* ?(?:mg|mcg|µg|g|kg|ml|l|IU)(?: |$)/i;
 
 const OPERATORS: Readonly<Record<string, string>> = {
   '-': 'minus',
