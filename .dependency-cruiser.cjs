@@ -29,7 +29,7 @@ const allowed = {
   limits: [...base, 'limits', 'redis'],
   media: [...base, 'audio', 'media'],
   redis: [...base, 'redis'],
-  speak: [...base, 'audio', 'usage', 'ssml', 'speak'],
+  speak: [...base, 'audio', 'usage', 'ssml', 'speak', 'text'],
   ssml: [...base, 'ssml'],
   tracing: [...base, 'tracing'],
 };
@@ -132,7 +132,10 @@ module.exports = {
       comment: 'Engines, plugins and scripts use a language only through src/text/front-end.ts',
       severity: 'error',
       from: { path: '^(src|server|plugins|scripts)/', pathNot: ['^src/text/', TEST] },
-      to: { path: '^src/text/', pathNot: '^src/text/(front-end|espeak|word-alignment)\\.ts$' },
+      to: {
+        path: '^src/text/',
+        pathNot: '^src/text/(front-end|detected-language|espeak|word-alignment)\\.ts$',
+      },
     },
     {
       name: 'languages-stand-alone',

@@ -1,6 +1,7 @@
 /** `bun run bench [case …]`: runs benchmarks and writes tables to bench/results. */
 
 import { benchIntelligibility } from './cases/audio/intelligibility.ts';
+import { benchLanguageDetection } from './cases/audio/language-detection.ts';
 import { benchMemory } from './cases/audio/memory.ts';
 import { benchNamedVoices } from './cases/audio/named-voices.ts';
 import { benchSpeech } from './cases/audio/speech.ts';
@@ -40,6 +41,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   speech: benchSpeech,
   'speech-formats': benchSpeechFormats,
   intelligibility: benchIntelligibility,
+  'language-detection': benchLanguageDetection,
   memory: benchMemory,
   hearing: benchTranscription,
   'voice-activity': benchVoiceActivity,

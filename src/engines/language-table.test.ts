@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
+import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import type { TtsModelSettings } from '../contract/core/settings.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { languageTable } from './language-table.ts';
@@ -73,6 +74,23 @@ test('a voice of another model is replaced by the default voice, and a voice of 
   }
   expect(german.requests.map(({ voiceName }) => voiceName)).toEqual([undefined, 'anna', 'anna']);
   expect(own.requests.map(({ voiceName }) => voiceName)).toEqual([undefined, 'nova']);
+});
+
+test('a detected language is spoken by its model, except with a stored voice', async () => {
+  const voiceLanguage = { tag: 'en-US', isChosen: false };
+  const { engine, own, german, speak } = setUp({ languages: LANGUAGES, voices: ['nova'], voiceLanguage });
+  expect(engine.voiceLanguage?.('nova')).toEqual(voiceLanguage);
+  expect(engine.voiceLanguage?.('anna')).toBeUndefined();
+  await speak({ detectedLanguage: 'de', voiceName: 'nova' });
+  await speak({ detectedLanguage: 'es', voiceName: 'nova' });
+  await speak({ detectedLanguage: 'de', voice: spokenVoice() });
+  await speak({ detectedLanguage: 'de', language: 'es' });
+  expect(german.requests).toMatchObject([{ language: 'de', voiceName: undefined }]);
+  expect(own.requests).toMatchObject([
+    { language: undefined, detectedLanguage: 'es', voiceName: 'nova' },
+    { language: undefined, detectedLanguage: undefined },
+    { language: 'es', detectedLanguage: undefined },
+  ]);
 });
 
 test('a mapped model may have mapped languages itself', async () => {

@@ -67,18 +67,41 @@ function mappedTag(tag: string, mapped: EnginesByLanguage): string | undefined {
 /** More than any tag of a language with a voice has. */
 const MAX_SUBTAGS = 8;
 
+/** What selects the model of a request. */
+type RoutedRequest = Pick<SynthesisRequest, 'voice' | 'voiceName' | 'language' | 'detectedLanguage'>;
+
 function multilingual(own: TtsEngine, mapped: EnginesByLanguage): TtsEngine {
   /** The languages that only mapped models speak are added. */
   const tags = own.languages && [...new Set([...own.languages, ...mapped.keys()])];
   const { hasVoice } = own;
   const others = [...new Set(mapped.values())];
-  /** The model of a request: that of its language, else the first that has its voice. */
-  const engineOf = ({ language, voiceName }: SynthesisRequest): TtsEngine => {
-    const ofLanguage = language === undefined ? undefined : mapped.get(mappedTag(language, mapped) ?? '');
+  const engineOfVoice = (name: string): TtsEngine =>
+    [own, ...others].find((engine) => engine.hasVoice?.(name)) ?? own;
+  /**
+   * The model of a request: that of its language, else the first that has its voice. Stored voices have only the languages of the
+   * own model, so a detected language of another one does not select that model.
+   */
+  const engineOf = (request: RoutedRequest): TtsEngine => {
+    const { language, detectedLanguage, voice, voiceName } = request;
+    const tag = language ?? (voice === undefined ? detectedLanguage : undefined);
+    const ofLanguage = tag === undefined ? undefined : mapped.get(mappedTag(tag, mapped) ?? '');
     if (ofLanguage !== undefined || language !== undefined || voiceName === undefined) {
       return ofLanguage ?? own;
     }
-    return [own, ...others].find((engine) => engine.hasVoice?.(voiceName)) ?? own;
+    return engineOfVoice(voiceName);
+  };
+  /** The request to one of the models. A voice that this model does not have is replaced by its default voice. */
+  const routed = <Request extends RoutedRequest>(engine: TtsEngine, request: Request): Request => {
+    const { detectedLanguage, voiceName } = request;
+    const isOwn = engine === own;
+    const tag = request.language ?? (isOwn ? undefined : detectedLanguage);
+    const detected = detectedLanguage && isOwn ? own.languageOf?.(detectedLanguage) : undefined;
+    return {
+      ...request,
+      language: tag === undefined ? undefined : (engine.languageOf?.(tag) ?? tag),
+      ...(detectedLanguage !== undefined && { detectedLanguage: detected }),
+      voiceName: voiceName !== undefined && engine.hasVoice?.(voiceName) ? voiceName : undefined,
+    };
   };
   return {
     compatibility: own.compatibility,
@@ -90,6 +113,15 @@ function multilingual(own: TtsEngine, mapped: EnginesByLanguage): TtsEngine {
       return own.voices && [...own.voices, ...voicesOf(others, own.voices)];
     },
     ...(own.languages && { languageOf: (tag) => mappedTag(tag, mapped) ?? own.languageOf?.(tag) }),
+    ...(own.textLanguage && {
+      textLanguage(request) {
+        const engine = engineOf(request);
+        return engine.textLanguage?.(routed(engine, request));
+      },
+    }),
+    ...(own.voiceLanguage && {
+      voiceLanguage: (name) => (name === undefined ? own : engineOfVoice(name)).voiceLanguage?.(name),
+    }),
     ...(hasVoice && {
       hasVoice: (name) => [own, ...others].some((engine) => engine.hasVoice?.(name) === true),
     }),
@@ -98,7 +130,7 @@ function multilingual(own: TtsEngine, mapped: EnginesByLanguage): TtsEngine {
     ...(own.load && { load: own.load.bind(own) }),
     synthesize(request, signal) {
       const engine = engineOf(request);
-      return atRate(engine.synthesize(requestTo(engine, request), signal), engine, own);
+      return atRate(engine.synthesize(routed(engine, request), signal), engine, own);
     },
     ready: () => own.ready(),
     close: () => own.close(),
@@ -110,16 +142,6 @@ function voicesOf(others: readonly TtsEngine[], own: readonly NamedVoice[]): Nam
   const known = new Set(own.map(({ id }) => id));
   const added = others.flatMap(({ voices = [] }) => voices.filter(({ preset }) => preset === undefined));
   return [...new Map(added.map((voice) => [voice.id, voice])).values()].filter(({ id }) => !known.has(id));
-}
-
-/** The request to one of the models. A voice that this model does not have is replaced by its default voice. */
-function requestTo(engine: TtsEngine, request: SynthesisRequest): SynthesisRequest {
-  const { language, voiceName } = request;
-  return {
-    ...request,
-    language: language === undefined ? undefined : (engine.languageOf?.(language) ?? language),
-    voiceName: voiceName !== undefined && engine.hasVoice?.(voiceName) ? voiceName : undefined,
-  };
 }
 
 /** Audio of one engine at the rate of another. */

@@ -125,6 +125,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       },
       ...(engine.languageOf && { languageOf: engine.languageOf.bind(engine) }),
       ...(engine.textLanguage && { textLanguage: engine.textLanguage.bind(engine) }),
+      ...(engine.voiceLanguage && { voiceLanguage: engine.voiceLanguage.bind(engine) }),
       ...(engine.hasVoice && { hasVoice: engine.hasVoice.bind(engine) }),
       ...(engine.voiceProblem && { voiceProblem: engine.voiceProblem.bind(engine) }),
       ...(engine.deleteVoice && { deleteVoice: engine.deleteVoice.bind(engine) }),

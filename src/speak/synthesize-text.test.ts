@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lexiconEntry } from '../../test/doubles/fake-lexicons.ts';
-import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
+import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { float32ToInt16 } from '../audio/codec.ts';
@@ -85,6 +85,45 @@ describe('synthesizeText', () => {
     for await (const _ of synthesizeText(engine, { ...REQUEST, text: ' \n' }, output(), never, observer))
       break;
     expect(begun).toEqual([' \n']);
+  });
+
+  describe('the language of each sentence', () => {
+    const FRENCH = 'Où se trouve la gare, s’il vous plaît ?';
+    const text = `${FRENCH} Merci.\nThank you for waiting.`;
+    const voiceLanguage = { tag: 'en-US', isChosen: false };
+    const languages = ['en-US', 'fr'];
+    const spoken = async (
+      request: Partial<SynthesizeTextRequest>,
+      options: FakeTtsOptions = { languages, voiceLanguage },
+    ) => {
+      const engine = new FakeTtsEngine(options);
+      await collect(engine, { ...REQUEST, text, ...request });
+      return engine.requests.map(({ language, detectedLanguage }) => language ?? detectedLanguage);
+    };
+
+    it('is detected by paragraph', async () => {
+      expect(await spoken({})).toEqual(['fr', 'fr', undefined]);
+    });
+
+    it('of a streamed text is detected as the sentences arrive', async () => {
+      const sentences = async function* () {
+        yield* ['Merci. ', `${FRENCH} `, 'Menu.\n', 'Thank you for waiting.'];
+      };
+      expect(await spoken({ text: sentences() })).toEqual([undefined, 'fr', 'fr', undefined]);
+    });
+
+    it('of a text with markup is detected, unless the markup names it', async () => {
+      const piece = (fields: Partial<SynthesizeTextRequest>) =>
+        ({ kind: 'text', text: FRENCH, style: { speed: 1, ...fields }, gain: 1, givenSounds: [] }) as const;
+      expect(await spoken({ text: [piece({}), piece({ language: 'en-US' })] })).toEqual(['fr', 'en-US']);
+    });
+
+    it('is not detected with a language of the request or of the voice', async () => {
+      expect(await spoken({ language: 'en-US' })).toEqual(['en-US', 'en-US', 'en-US']);
+      const chosen = { languages, voiceLanguage: { ...voiceLanguage, isChosen: true } };
+      expect(await spoken({}, chosen)).toEqual([undefined, undefined, undefined]);
+      expect(await spoken({}, { languages })).toEqual([undefined, undefined, undefined]);
+    });
   });
 
   it('splits a sentence of more than 400 characters into clauses', async () => {

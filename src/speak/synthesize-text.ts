@@ -8,6 +8,7 @@ import type { GivenSounds, SpokenWord, SynthesisRequest, TtsEngine } from '../co
 import { PlaybackClock } from '../kit/playback-clock.ts';
 import type { LexiconMatcher } from './lexicon-matcher.ts';
 import { readWithLexicon, soundsWithin, WrittenWords } from './lexicon-text.ts';
+import { possibleLanguages, SentenceLanguages } from './sentence-languages.ts';
 
 /** Maximum length of a text of the engine in UTF-16 units: at least as strict as the rule of {@link SynthesisRequest.text}. */
 const MAX_PIECE_CHARACTERS = 600;
@@ -29,7 +30,8 @@ export type SpokenPiece =
   | { readonly kind: 'pause'; readonly ms: number };
 
 /** A synthesis request. */
-export interface SynthesizeTextRequest extends Omit<SynthesisRequest, 'aheadMs' | 'text' | 'givenSounds'> {
+export interface SynthesizeTextRequest
+  extends Omit<SynthesisRequest, 'aheadMs' | 'text' | 'givenSounds' | 'detectedLanguage'> {
   /**
    * A text of any length, its sentences as they arrive, each short enough for {@link SynthesisRequest.text}, or the parts of a text
    * with markup, whose styles replace that of the request.
@@ -84,7 +86,7 @@ export async function* synthesizeText<Chunk>(
     yield* chunksOf(samples);
   };
   try {
-    for await (const { text, pauseMs = 0, gain = 1, ...style } of stepsOf(request.text)) {
+    for await (const { text, pauseMs = 0, gain = 1, ...style } of stepsOf(engine, request)) {
       observer.onSentence?.(text);
       if (pauseMs > 0) yield* output(new Float32Array(Math.round((pauseMs * engine.rateHz) / 1000)));
       if (text.trim() === '') continue;
@@ -105,29 +107,59 @@ export async function* synthesizeText<Chunk>(
 }
 
 /** A sentence, or a pause with an empty text. */
-interface Step extends Partial<PieceStyle> {
+interface Step extends Partial<PieceStyle>, Pick<SynthesisRequest, 'detectedLanguage'> {
   readonly text: string;
   readonly pauseMs?: number;
   readonly gain?: number;
   readonly givenSounds?: readonly GivenSounds[];
 }
 
-async function* stepsOf(text: SynthesizeTextRequest['text']): AsyncGenerator<Step, void, undefined> {
-  if (typeof text === 'string') for (const sentence of splitSentences(text)) yield { text: sentence };
-  else if (Symbol.asyncIterator in text) for await (const sentence of text) yield { text: sentence };
-  else for (const piece of text) yield* stepsOfPiece(piece);
+/** The sentences with the languages that are detected, unless the request or the markup names them. */
+async function* stepsOf(
+  engine: TtsEngine,
+  request: Pick<SynthesizeTextRequest, 'text' | keyof PieceStyle>,
+): AsyncGenerator<Step, void, undefined> {
+  const { text } = request;
+  const detected = new SentenceLanguages();
+  if (typeof text === 'string') {
+    const possible = possibleLanguages(engine, request);
+    const sentences = splitSentences(text);
+    const languages = possible && detected.all(sentences, possible);
+    for (const [index, sentence] of sentences.entries()) {
+      yield { text: sentence, detectedLanguage: languages?.[index] };
+    }
+  } else if (Symbol.asyncIterator in text) {
+    const possible = possibleLanguages(engine, request);
+    for await (const sentence of text) {
+      yield { text: sentence, detectedLanguage: possible && detected.next(sentence, possible) };
+    }
+  } else for (const piece of text) yield* stepsOfPiece(engine, request, piece, detected);
 }
 
-function* stepsOfPiece(piece: SpokenPiece): Generator<Step> {
+function* stepsOfPiece(
+  engine: TtsEngine,
+  request: Pick<SynthesizeTextRequest, keyof PieceStyle>,
+  piece: SpokenPiece,
+  detected: SentenceLanguages,
+): Generator<Step> {
   if (piece.kind === 'pause') {
     yield { text: '', pauseMs: piece.ms };
     return;
   }
   const { text, style, gain, givenSounds } = piece;
+  const possible = possibleLanguages(engine, { ...request, ...style });
+  const sentences = splitSentences(text);
+  const languages = possible && detected.all(sentences, possible);
   let at = 0;
-  for (const sentence of splitSentences(text)) {
+  for (const [index, sentence] of sentences.entries()) {
     const [from, to] = [at, at + sentence.length];
-    yield { ...style, text: sentence, gain, givenSounds: soundsWithin(givenSounds, from, to) };
+    yield {
+      ...style,
+      text: sentence,
+      detectedLanguage: languages?.[index],
+      gain,
+      givenSounds: soundsWithin(givenSounds, from, to),
+    };
     at = to;
   }
 }

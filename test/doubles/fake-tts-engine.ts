@@ -1,5 +1,5 @@
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
-import type { SynthesisRequest, TtsEngine } from '../../src/contract/engines/engine.ts';
+import type { SynthesisRequest, TtsEngine, VoiceLanguage } from '../../src/contract/engines/engine.ts';
 
 export interface FakeTtsOptions {
   readonly rateHz?: number;
@@ -7,6 +7,8 @@ export interface FakeTtsOptions {
   readonly voices?: readonly string[];
   /** Languages that it speaks; default: unknown. */
   readonly languages?: readonly string[];
+  /** The language of each voice; default: unknown. */
+  readonly voiceLanguage?: VoiceLanguage;
   /** Sample arrays of a request; default: one array of 2,400 samples of 0.25. */
   readonly runs?: (request: SynthesisRequest) => readonly number[][];
   /** Error that is thrown after the audio. */
@@ -51,6 +53,10 @@ export class FakeTtsEngine implements TtsEngine {
 
   get languages(): readonly string[] | undefined {
     return this.#options.languages;
+  }
+
+  voiceLanguage(): VoiceLanguage | undefined {
+    return this.#options.voiceLanguage;
   }
 
   languageOf(tag: string): string | undefined {

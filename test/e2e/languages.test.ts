@@ -66,6 +66,11 @@ test('the list of models has the languages of speech models, and texts are read 
   const body = { input: 'Son las 21:00.', language: 'es' };
   const read = await post('/v1/audio/normalize', body);
   expect(await read.json()).toEqual({ language: 'es', spoken: 'Son las veintiuna.' });
+  const detected = await post('/v1/audio/normalize', { input: 'El concierto empieza a las 21:00.' });
+  expect(await detected.json()).toEqual({
+    language: 'es',
+    spoken: 'El concierto empieza a las veintiuna.',
+  });
 });
 
 /** Words without capitals, accents and punctuation. */
@@ -108,11 +113,32 @@ describe('speech', () => {
   test('of a voice in another language has the sounds of that language', async () => {
     const input = SENTENCES.it ?? '';
     const [english, italian] = [
-      await speak({ model: 'tts-1', voice: 'nova', input }),
-      await speak({ model: 'tts-1', voice: 'nova', input, language: 'IT_it' }),
+      await speak({ model: 'tts-1', voice: 'af_heart', input }),
+      await speak({ model: 'tts-1', voice: 'af_heart', input, language: 'IT_it' }),
     ];
     expect(Buffer.compare(english, italian)).not.toBe(0);
     await expectUnderstood('it', italian);
+  });
+
+  test('of a voice of OpenAI is in the detected language of each paragraph', async () => {
+    const speakWith = (voice: string, input: string, language?: string) =>
+      speak({ model: 'tts-1', voice, input, ...(language && { language }) });
+    const french = await speakWith('nova', SENTENCES.fr ?? '', 'fr');
+    expect(Buffer.compare(await speakWith('nova', SENTENCES.fr ?? ''), french)).toBe(0);
+    const english = await speakWith('nova', 'Good morning to all of you.', 'en');
+    const both = await speakWith('nova', `${SENTENCES.fr}\nGood morning to all of you.`);
+    expect(both.length).toBe(french.length + english.length);
+    // A voice of a language keeps it.
+    const siwis = await speakWith('ff_siwis', SENTENCES.es ?? '');
+    expect(Buffer.compare(await speakWith('ff_siwis', SENTENCES.es ?? '', 'fr'), siwis)).toBe(0);
+  });
+
+  test('of the partner endpoint is in the detected language', async () => {
+    const speakAt = async (query: string) => {
+      const message = { type: 'voice-request', text: SENTENCES.es, sampleRate: RATE_HZ };
+      return new Uint8Array(await (await post(`/v1/voices/partner${query}`, { message })).arrayBuffer());
+    };
+    await expectUnderstood('es', await speakAt(''));
   });
 
   test('in Mandarin is understood, in each of its voices and without a language', async () => {

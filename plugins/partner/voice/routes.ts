@@ -27,7 +27,7 @@ export function voiceRoutes(maxCharacters: number): readonly Route<VoiceServices
           queryParameter(
             'language',
             { type: 'string' },
-            'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`. Default: the language of the voice.',
+            'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`. Default: the language of the voice, or the detected one.',
           ),
         ],
       },

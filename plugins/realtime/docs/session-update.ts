@@ -98,7 +98,7 @@ export const SessionUpdateSchema = fields(
         language: nullable(
           Type.String({
             description:
-              'Language of the spoken text as a BCP 47 tag, such as `es` or `pt-BR`; null: the language of the voice.',
+              'Language of the spoken text as a BCP 47 tag, such as `es` or `pt-BR`; null: the language of the voice, or the detected one.',
             examples: ['es'],
           }),
         ),

@@ -31,6 +31,8 @@ describe('POST /v1/audio/normalize', () => {
     [{ input: '१२ बजे', language: null }, 'hi', 'बारह बजे'],
     [{ input: 'Line 1\nline 2', language: ' ' }, 'en-US', 'Line one line two'],
     [{ input: '…' }, 'en-US', ''],
+    [{ input: 'Le concert commence à 20 h.' }, 'fr', 'Le concert commence à vingt heures.'],
+    [{ input: 'Hay 3.\n¿Cuántos libros hay? Son 2.' }, 'es', 'Hay tres. ¿Cuántos libros hay? Son dos.'],
   ])('reads %j', async (body, language, spoken) => {
     expect(await normalize(body)).toEqual({ status: 200, body: { language, spoken } });
   });

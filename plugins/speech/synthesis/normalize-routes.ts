@@ -8,6 +8,7 @@ import { presentFields, validFields } from '../../../src/http/request/fields.ts'
 import { route } from '../../../src/http/route.ts';
 import type { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
+import { SentenceLanguages } from '../../../src/speak/sentence-languages.ts';
 import {
   DEFAULT_LANGUAGE,
   FRONT_ENDS,
@@ -27,7 +28,7 @@ const FIELDS = {
   language: Type.Optional(
     Type.String({
       description:
-        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: American English; a sentence mostly in Devanagari is Hindi, in Chinese characters Mandarin.',
+        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: each paragraph is in the language that is detected, or in American English.',
       examples: ['en-US'],
     }),
   ),
@@ -37,7 +38,10 @@ const checker = TypeCompiler.Compile(NormalizeBody);
 
 const SpokenText = Type.Object(
   {
-    language: Type.String({ description: 'BCP 47 tag of the language whose rules were applied.' }),
+    language: Type.String({
+      description:
+        'BCP 47 tag of the language whose rules were applied; of several, that of most of the text.',
+    }),
     spoken: Type.String({
       description: 'The text as one line, with its punctuation. Empty if it contains nothing to speak.',
     }),
@@ -47,6 +51,9 @@ const SpokenText = Type.Object(
     examples: [{ language: 'en-US', spoken: 'It costs twelve dollars and fifty cents at seven forty-five.' }],
   },
 );
+
+/** The languages of a request without one, as of speech with one of OpenAI's voices. */
+const POSSIBLE = { languages: FRONT_ENDS.map(({ language }) => language), usual: DEFAULT_LANGUAGE };
 
 /** The language of a request. @throws ServiceError `invalid_request` for a language without rules. */
 function requestedFrontEnd(tag: string | undefined): TextFrontEnd | undefined {
@@ -95,16 +102,20 @@ export function normalizeRoutes(maxCharacters: number): readonly Route<Normalize
         415: 'The body is neither JSON nor a form',
       },
       async handle({ body: { input: text, frontEnd: requested } }, { yielder }: NormalizeServices) {
-        const sentences: string[] = [];
-        for (const sentence of splitSentences(text)) {
-          const frontEnd = requested ?? requireFrontEnd(languageOfScript(sentence, DEFAULT_LANGUAGE));
-          sentences.push(spokenForm(frontEnd, sentence));
+        const sentences = splitSentences(text);
+        const detected = requested === undefined ? new SentenceLanguages().all(sentences, POSSIBLE) : [];
+        const spoken: string[] = [];
+        const characters = new Map<string, number>();
+        for (const [index, sentence] of sentences.entries()) {
+          const usual = detected[index] ?? DEFAULT_LANGUAGE;
+          const frontEnd = requested ?? requireFrontEnd(languageOfScript(sentence, usual));
+          spoken.push(spokenForm(frontEnd, sentence));
+          const { language } = frontEnd;
+          characters.set(language, (characters.get(language) ?? 0) + sentence.length);
           await yielder.yieldNow();
         }
-        return {
-          language: requested?.language ?? languageOfScript(text, DEFAULT_LANGUAGE),
-          spoken: sentences.filter((sentence) => sentence !== '').join(' '),
-        };
+        const [[language] = [DEFAULT_LANGUAGE]] = [...characters].toSorted(([, a], [, b]) => b - a);
+        return { language, spoken: spoken.filter((sentence) => sentence !== '').join(' ') };
       },
     }),
   ];

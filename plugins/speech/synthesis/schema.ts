@@ -28,7 +28,7 @@ const FIELDS = {
   language: Type.Optional(
     Type.String({
       description:
-        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: the language of the voice. Every voice speaks every language of its model; without `voice`, a voice of the language speaks.',
+        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: the language of a voice that names one, otherwise the detected language of each paragraph. Every voice speaks every language of its model; without `voice`, a voice of the language speaks.',
       examples: ['es'],
     }),
   ),

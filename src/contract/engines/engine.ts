@@ -63,6 +63,11 @@ export interface SynthesisRequest {
    * Absent: that of the voice.
    */
   readonly language?: string | undefined;
+  /**
+   * Detected language of the text, of {@link TtsEngine.languages}, if the request names none. Other than `language`, it does not
+   * select the default voice of a language. Absent: that of the voice.
+   */
+  readonly detectedLanguage?: string | undefined;
   /** Words whose sounds are given, in order, without overlaps. Engines that cannot speak phonemes read them as written. */
   readonly givenSounds?: readonly GivenSounds[] | undefined;
   /** How to speak. Engines may ignore it. */
@@ -108,6 +113,14 @@ export interface SpokenWord {
   readonly endMs: number;
 }
 
+/** The language of a voice. */
+export interface VoiceLanguage {
+  /** BCP 47 tag. */
+  readonly tag: string;
+  /** Whether texts without `language` are in this language because the client chose a voice for it, such as `ff_siwis`. */
+  readonly isChosen: boolean;
+}
+
 /** Text to speech. */
 export interface TtsEngine extends Loadable {
   /** Sample rate of {@link synthesize}, in Hz. */
@@ -126,10 +139,17 @@ export interface TtsEngine extends Loadable {
   /** The language of {@link languages} that a BCP 47 tag of any form means: `es` for `ES_mx`. Undefined: none of them. */
   languageOf?(tag: string): string | undefined;
   /**
-   * The language of {@link languages} in which {@link synthesize} reads the text of a request. Absent if only an upstream server
-   * knows it.
+   * The language of {@link languages} in which {@link synthesize} reads the text of a request. Absent or undefined if only an
+   * upstream server knows it.
    */
-  textLanguage?(request: Pick<SynthesisRequest, 'text' | 'voiceName' | 'language'>): string;
+  textLanguage?(
+    request: Pick<SynthesisRequest, 'text' | 'voice' | 'voiceName' | 'language' | 'detectedLanguage'>,
+  ): string | undefined;
+  /**
+   * The language of a voice that requests can name, or of the default voice, which is also that of stored voices. Absent or
+   * undefined if it is unknown; the language of texts is then not detected.
+   */
+  voiceLanguage?(voiceName: string | undefined): VoiceLanguage | undefined;
   /** Why a description of a voice, such as a blend, is not accepted, in one sentence; undefined for a plain name. */
   voiceProblem?(name: string): string | undefined;
   /**

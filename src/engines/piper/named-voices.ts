@@ -51,8 +51,11 @@ export function piperVoices({ voice, language, speakers, speaker }: PiperVoice):
       ...OPENAI_VOICES.map((name) => ({ id: name, name: displayName(name), ...described, preset: heard })),
     ],
     find(name) {
-      const found = names.get(voiceKey(name));
-      return found === undefined ? undefined : { voice: { kind: 'preset', name: found }, language };
+      const key = voiceKey(name);
+      const found = names.get(key);
+      if (found === undefined) return undefined;
+      const isOfAnyLanguage = OPENAI_VOICES.some((each) => each === key);
+      return { voice: { kind: 'preset', name: found }, language, isOfAnyLanguage };
     },
     problemOf: () => undefined,
   };

@@ -170,6 +170,8 @@ export function retriedTtsEngine(load: RetriedLoad<TtsEngine>, expected: Expecte
     compatibility,
     languages,
     ...(languageOf && { languageOf }),
+    textLanguage: (request) => load.loaded?.textLanguage?.(request),
+    voiceLanguage: (name) => load.loaded?.voiceLanguage?.(name),
     get rateHz() {
       return load.loaded?.rateHz ?? expected.rateHz;
     },

@@ -32,11 +32,11 @@ export function spokenLanguages(
 }
 
 /**
- * The language of a sentence whose request names none: that of the voice, unless its letters are those of another script, which
- * the language of the voice cannot read at all.
+ * The language of a sentence whose request names none: that of the voice or of the paragraph, unless its letters are those of
+ * another script, which that language cannot read at all.
  */
-export function sentenceLanguage(text: string, ofVoice: string, languages: SpokenLanguages): string {
-  if (languages.tags.length === 1) return ofVoice;
-  const ofScript = languageOfScript(text, ofVoice);
-  return languages.tags.includes(ofScript) ? ofScript : ofVoice;
+export function sentenceLanguage(text: string, usual: string, languages: SpokenLanguages): string {
+  if (languages.tags.length === 1) return usual;
+  const ofScript = languageOfScript(text, usual);
+  return languages.tags.includes(ofScript) ? ofScript : usual;
 }

@@ -55,6 +55,31 @@ it('knows the language of a text: that of the request, of its letters, or of the
   expect(languageOf({ voiceName: 'ef_dora', language: 'en-US' })).toBe('en-US');
 });
 
+it('reads a text in its detected language, with the voice of the request or the default one', async () => {
+  const nova = { ...NOVA, isOfAnyLanguage: true };
+  const dora = { voice: { kind: 'preset', name: 'ef_dora' }, language: 'es' } as const;
+  const { engine, requests, speak } = recordingEngine(DESCRIPTION, {
+    list: [],
+    problemOf: () => undefined,
+    find: (name) => ({ nova, dora })[name],
+  });
+  expect(['nova', 'dora', undefined].map((name) => engine.voiceLanguage?.(name))).toEqual([
+    { tag: 'en-US', isChosen: false },
+    { tag: 'es', isChosen: true },
+    { tag: 'en-US', isChosen: false },
+  ]);
+  await speak({ detectedLanguage: 'es' });
+  await speak({ detectedLanguage: 'es', voiceName: 'nova' });
+  await speak({ detectedLanguage: 'es', text: HINDI });
+  await speak({ detectedLanguage: 'es', language: 'hi' });
+  expect(requests).toMatchObject([
+    { language: 'es', voice: { name: 'af_heart' } },
+    { language: 'es', voice: { name: 'af_nova' } },
+    { language: 'hi', voice: { name: 'af_heart' } },
+    { language: 'hi', voice: { name: 'af_heart' } },
+  ]);
+});
+
 it('ignores the length of the first audio after other audio', async () => {
   const { requests, speak } = recordingEngine({ rateHz: 24_000, supportsAdaptations: true });
   await speak({ firstAudioMs: 600 });

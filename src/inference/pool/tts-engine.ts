@@ -36,9 +36,10 @@ export function poolTtsEngine(
   const lengthMs = (result: SpeechResult) => (isSamples(result) ? (result.length * 1000) / rateHz : 0);
   const findNamed = (name: string | undefined) => (name === undefined ? undefined : named?.find(name));
   const textLanguage = (
-    { language, text }: Pick<SynthesisRequest, 'text' | 'language'>,
+    { language, detectedLanguage, text }: Pick<SynthesisRequest, 'text' | 'language' | 'detectedLanguage'>,
     found: FoundVoice | undefined,
-  ) => language ?? sentenceLanguage(text, found?.language ?? languages.byDefault, languages);
+  ) =>
+    language ?? sentenceLanguage(text, detectedLanguage ?? found?.language ?? languages.byDefault, languages);
   /** The voice of a request, and the language of its text. */
   const voiceOf = (request: SynthesisRequest): FoundVoice => {
     const { voice, voiceName, language } = request;
@@ -62,6 +63,11 @@ export function poolTtsEngine(
     languages: languages.tags,
     languageOf: (tag) => languages.find(tag),
     textLanguage: (request) => textLanguage(request, findNamed(request.voiceName)),
+    voiceLanguage(name) {
+      const found = findNamed(name);
+      if (found === undefined) return { tag: languages.byDefault, isChosen: false };
+      return { tag: found.language, isChosen: found.isOfAnyLanguage !== true };
+    },
     ...(named && {
       voices: named.list,
       hasVoice: (name) => named.find(name) !== undefined,

@@ -80,6 +80,17 @@ describe('the language of a name', () => {
   ])('%s is %s', (name, language) => expect(voices.find(name)?.language).toBe(language));
 });
 
+test.each([
+  ['nova', true],
+  ['Alloy', true],
+  ['alloy+nova', true],
+  ['alloy+af_nova', false],
+  ['af_heart', false],
+  ['ff_siwis', false],
+])('the voice %s is of any language: %s', (name, isOfAnyLanguage) => {
+  expect(voices.find(name)?.isOfAnyLanguage).toBe(isOfAnyLanguage);
+});
+
 describe('a blend', () => {
   test.each([
     ['af_heart:0.6+am_adam:0.4', { af_heart: 0.6, am_adam: 0.4 }],

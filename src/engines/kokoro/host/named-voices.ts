@@ -38,7 +38,9 @@ const MAX_CHARACTERS = 200;
 const PART = /^([a-z0-9_]+)(?::([0-9.]{1,12})|\(([0-9.]{1,12})\))?$/;
 const EXAMPLES = "'af_heart:0.6+am_adam:0.4' or 'af_bella(2)+af_sky(1)'";
 
-type Parsed = { readonly weights: VoiceWeights } | { readonly problem: string | undefined };
+type Parsed =
+  | { readonly weights: VoiceWeights /** As written. */; readonly names: readonly string[] }
+  | { readonly problem: string | undefined };
 
 /** @param defaultVoice preset that is always loaded. */
 export function kokoroVoices(defaultVoice: string): NamedVoices {
@@ -54,7 +56,11 @@ export function kokoroVoices(defaultVoice: string): NamedVoices {
       const parsed = parseVoice(name, presets);
       if (!('weights' in parsed)) return undefined;
       const { weights } = parsed;
-      return { voice: modelVoice(weights, defaultVoice), language: languageOfPreset(largestPart(weights)) };
+      return {
+        voice: modelVoice(weights, defaultVoice),
+        language: languageOfPreset(largestPart(weights)),
+        isOfAnyLanguage: parsed.names.every((each) => each in OPENAI_PRESETS),
+      };
     },
     problemOf(name) {
       const parsed = parseVoice(name, presets);
@@ -94,11 +100,12 @@ function parseVoice(written: string, presets: ReadonlyMap<string, string>): Pars
   if (written.length > MAX_CHARACTERS) return { problem: undefined };
   const key = voiceKey(written);
   const plain = presets.get(key);
-  if (plain !== undefined) return { weights: { [plain]: 1 } };
+  if (plain !== undefined) return { weights: { [plain]: 1 }, names: [key] };
   if (!/[+:()]/.test(key)) return { problem: undefined };
   const parts = key.replaceAll(/\s/g, '').split('+');
   if (parts.length > MAX_BLENDED) return { problem: `A blend has at most ${MAX_BLENDED} voices.` };
   const weights = new Map<string, number>();
+  const names: string[] = [];
   for (const part of parts) {
     const [, name, afterColon, inBrackets] = PART.exec(part) ?? [];
     if (name === undefined) return { problem: `A blend must have a form such as ${EXAMPLES}.` };
@@ -111,10 +118,11 @@ function parseVoice(written: string, presets: ReadonlyMap<string, string>): Pars
     if (!(weight > 0 && weight <= MAX_WEIGHT)) {
       return { problem: `The weights of a blend must be numbers above 0 and at most ${MAX_WEIGHT}.` };
     }
+    names.push(name);
     weights.set(preset, (weights.get(preset) ?? 0) + weight);
   }
   const sum = weights.values().reduce((total, weight) => total + weight, 0);
   // Four decimal places, as in a stored mix: smaller weights are inaudible.
   const shares = [...weights].map(([name, weight]) => [name, Number((weight / sum).toFixed(4))] as const);
-  return { weights: Object.fromEntries(shares.filter(([, share]) => share > 0)) };
+  return { weights: Object.fromEntries(shares.filter(([, share]) => share > 0)), names };
 }
