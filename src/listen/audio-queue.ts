@@ -1,6 +1,6 @@
-/** A FIFO queue of encoded audio. */
+/** A FIFO queue of audio. */
 
-import { type AudioFormat, sampleBytes } from './audio-format.ts';
+import { type QueueFormat, sampleBytes } from './audio-format.ts';
 
 /** Maximum size of an array that is copied into a shared block. Larger arrays are stored without a copy. */
 const MAX_COPIED_BYTES = 512;
@@ -9,11 +9,11 @@ const BLOCK_BYTES = 4096;
 const COMPACT_THRESHOLD = 64;
 
 /**
- * A queue of encoded audio. Positions are sample indices, counted from the first byte of the format. A
+ * A queue of audio. Positions are sample indices, counted from the first byte of the format. A
  * partial sample at the end is completed by the next {@link push}.
  */
-export class AudioQueue {
-  readonly format: AudioFormat;
+export class AudioQueue<Format extends QueueFormat = QueueFormat> {
+  readonly format: Format;
   readonly #sampleBytes: number;
   #chunks: Uint8Array[] = [];
   /** Byte position of the end of each chunk. */
@@ -26,7 +26,7 @@ export class AudioQueue {
   #block: Uint8Array | undefined;
 
   /** @param startSample position of the first sample that will be pushed. */
-  constructor(format: AudioFormat, startSample = 0) {
+  constructor(format: Format, startSample = 0) {
     this.format = format;
     this.#sampleBytes = sampleBytes(format);
     this.#startByte = startSample * this.#sampleBytes;

@@ -1,13 +1,12 @@
 /** Derives the audio ranges of turn detection from its settings. */
 
-import { Resampler } from '../audio/resampler.ts';
 import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { VadSettings } from '../contract/engines/engine.ts';
 
 /**
  * Maximum distance in ms between the audio that a detector has processed and an edge that it reports, in
  * addition to the configured durations: Silero keeps 1 s of history
- * (`src/engines/silero/host/speech-edges.ts`), and its filter adds up to 9 ms.
+ * (`src/engines/silero/host/speech-edges.ts`).
  */
 export const DETECTOR_LOOKBACK_MS = 1_040;
 
@@ -16,7 +15,7 @@ export const DETECTOR_LOOKBACK_MS = 1_040;
  */
 export const TAIL_MS = 100;
 
-/** All lengths are in samples. */
+/** All lengths are in samples at 16 kHz. */
 export interface DetectionTiming {
   /** Audio to retain before the processed position, because a turn may start there. */
   readonly retained: number;
@@ -25,28 +24,25 @@ export interface DetectionTiming {
    * turn.
    */
   readonly lookback: number;
-  /**
-   * Audio that belongs to a turn after the end of speech: {@link TAIL_MS} plus the latency of the resampler,
-   * limited to `silence`.
-   */
+  /** Audio that belongs to a turn after the end of speech: {@link TAIL_MS}, limited to `silence`. */
   readonly tail: number;
   readonly silence: number;
 }
 
-/** @param rateHz sample rate of the incoming audio. */
-export function detectionTiming(detection: VadSettings, rateHz: number): DetectionTiming {
-  const samples = (ms: number) => Math.ceil((ms * rateHz) / 1000);
+export function detectionTiming(detection: VadSettings): DetectionTiming {
   const { prefixPaddingMs, minSpeechDurationMs, silenceDurationMs } = detection;
-  const silence = Math.round((silenceDurationMs * rateHz) / 1000);
-  const filter = new Resampler({ fromHz: rateHz, toHz: LISTEN_RATE_HZ, format: 'float32' });
-  const tail = Math.min(silence, samples(TAIL_MS) + filter.latencySamples);
-  filter.close();
+  const silence = listenSamples(silenceDurationMs);
   return {
-    retained: samples(prefixPaddingMs + minSpeechDurationMs + DETECTOR_LOOKBACK_MS),
-    lookback: samples(DETECTOR_LOOKBACK_MS),
-    tail,
+    retained: listenSamples(prefixPaddingMs + minSpeechDurationMs + DETECTOR_LOOKBACK_MS),
+    lookback: listenSamples(DETECTOR_LOOKBACK_MS),
+    tail: Math.min(silence, listenSamples(TAIL_MS)),
     silence,
   };
+}
+
+/** Returns the number of samples at 16 kHz of a duration in ms. */
+export function listenSamples(durationMs: number): number {
+  return Math.round((durationMs * LISTEN_RATE_HZ) / 1000);
 }
 
 /** Compares two settings; undefined means that turn detection is off. */

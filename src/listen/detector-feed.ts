@@ -1,24 +1,24 @@
-/** Sends queued audio to a voice activity detector. */
+/** Sends buffered audio to a voice activity detector. */
 
-import { decodeToFloat32 } from '../audio/codec.ts';
+import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { VadEvent, VadStream } from '../contract/engines/engine.ts';
-import type { AudioQueue } from './audio-queue.ts';
+import type { InputBuffer } from './input-buffer.ts';
 
-/** Maximum length of one write, in seconds. One write is pending at a time, so the detector buffers at most this much. */
-const MAX_CHUNK_S = 1;
+/** Maximum length of one write: one second. One write is pending at a time, so the detector buffers at most this much. */
+const MAX_CHUNK_SAMPLES = LISTEN_RATE_HZ;
 
 export interface DetectorFeedDeps {
   readonly stream: VadStream;
-  readonly queue: AudioQueue;
-  /** Called after each write with the range of the queue that the detector has processed. */
+  readonly buffer: InputBuffer;
+  /** Called after each write with the range of the buffer that the detector has processed. */
   readonly onProcessed: (fromSample: number, toSample: number) => void;
-  /** Called after that. Positions refer to the queue. */
+  /** Called after that. Positions refer to the buffer. */
   readonly onEvents: (events: readonly VadEvent[]) => void;
   /** Called at most once. The feed is then closed. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Feeds a detector stream, which it owns, with the samples of a queue, starting with the oldest buffered sample. */
+/** Feeds a detector stream, which it owns, with the samples of a buffer, starting with the oldest buffered sample. */
 export class DetectorFeed {
   readonly #deps: DetectorFeedDeps;
   readonly #startSample: number;
@@ -29,7 +29,7 @@ export class DetectorFeed {
 
   constructor(deps: DetectorFeedDeps) {
     this.#deps = deps;
-    this.#startSample = deps.queue.startSample;
+    this.#startSample = deps.buffer.startSample;
     this.#processedSample = this.#startSample;
   }
 
@@ -38,12 +38,12 @@ export class DetectorFeed {
     return this.#processedSample;
   }
 
-  /** Starts to process the queue, unless this is already in progress. Call it after each push. */
+  /** Starts to process the buffer, unless this is already in progress. Call it after each push. */
   start(): void {
-    if (!this.#isBusy) this.#processing = this.#processQueue();
+    if (!this.#isBusy) this.#processing = this.#processBuffer();
   }
 
-  /** Resolves when all audio of the queue is processed or the feed is closed. */
+  /** Resolves when all audio of the buffer is processed or the feed is closed. */
   get settled(): Promise<void> {
     return this.#processing;
   }
@@ -54,15 +54,16 @@ export class DetectorFeed {
     this.#deps.stream.close();
   }
 
-  async #processQueue(): Promise<void> {
-    const { stream, queue, onProcessed, onEvents, onFailure } = this.#deps;
-    const { encoding, rateHz } = queue.format;
+  async #processBuffer(): Promise<void> {
+    const { stream, buffer, onProcessed, onEvents, onFailure } = this.#deps;
     this.#isBusy = true;
-    while (!this.#isClosed && this.#processedSample < queue.endSample) {
-      const to = Math.min(queue.endSample, this.#processedSample + rateHz * MAX_CHUNK_S);
+    while (!this.#isClosed) {
+      const from = this.#processedSample;
+      const to = buffer.convert(from + MAX_CHUNK_SAMPLES);
+      if (to <= from) break;
       let events: readonly VadEvent[];
       try {
-        events = await stream.write(decodeToFloat32(queue.bytes(this.#processedSample, to), encoding));
+        events = await stream.write(buffer.samples(from, to));
       } catch (error) {
         if (this.#isClosed) return;
         this.close();
@@ -70,15 +71,15 @@ export class DetectorFeed {
         return;
       }
       if (this.#isClosed) return;
-      onProcessed(this.#processedSample, to);
+      onProcessed(from, to);
       this.#processedSample = to;
-      onEvents(events.length === 0 ? events : events.map((event) => this.#toQueuePosition(event)));
+      onEvents(events.length === 0 ? events : events.map((event) => this.#toBufferPosition(event)));
     }
     this.#isBusy = false;
   }
 
-  /** Converts the stream positions of an event to queue positions. */
-  #toQueuePosition(event: VadEvent): VadEvent {
+  /** Converts the stream positions of an event to buffer positions. */
+  #toBufferPosition(event: VadEvent): VadEvent {
     const by = this.#startSample;
     switch (event.kind) {
       case 'started':

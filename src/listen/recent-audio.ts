@@ -1,33 +1,32 @@
 /** Recent audio of a stream, for decisions about a turn that is still arriving. */
 
-import { decodeToFloat32 } from '../audio/codec.ts';
-import { resample } from '../audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
+import { LISTEN_FORMAT, samplesOf } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
+import type { InputBuffer } from './input-buffer.ts';
 
 /** Maximum length of the retained audio, in seconds. */
 export const RECENT_AUDIO_S = 10;
 
-/** Keeps the last {@link RECENT_AUDIO_S} of an audio queue, encoded as received. */
+/** Keeps the last {@link RECENT_AUDIO_S} of the converted audio of a buffer. */
 export class RecentAudio {
-  #audio: AudioQueue | undefined;
+  #buffer: InputBuffer | undefined;
+  #audio = new AudioQueue(LISTEN_FORMAT);
 
-  /** Adds a range that follows the previous one. A range of another queue replaces the audio. */
-  add(queue: AudioQueue, fromSample: number, toSample: number): void {
-    if (this.#audio?.format !== queue.format || this.#audio.endSample !== fromSample) {
-      this.#audio = new AudioQueue(queue.format, fromSample);
+  /** Adds a range that follows the previous one. A range of another buffer replaces the audio. */
+  add(buffer: InputBuffer, fromSample: number, toSample: number): void {
+    if (this.#buffer !== buffer || this.#audio.endSample !== fromSample) {
+      this.#audio = new AudioQueue(LISTEN_FORMAT, fromSample);
     }
-    queue.copyTo(this.#audio, fromSample, toSample);
-    this.#audio.discardBefore(toSample - RECENT_AUDIO_S * queue.format.rateHz);
+    this.#buffer = buffer;
+    buffer.copyTo(this.#audio, fromSample, toSample);
+    this.#audio.discardBefore(toSample - RECENT_AUDIO_S * LISTEN_RATE_HZ);
   }
 
-  /** Returns the retained part of a range, mono at 16 kHz. */
+  /** Returns a copy of the retained part of a range, mono at 16 kHz. */
   samples(fromSample: number, toSample: number): Float32Samples {
-    const audio = this.#audio;
-    const from = Math.max(fromSample, audio?.startSample ?? 0);
-    const to = Math.min(toSample, audio?.endSample ?? 0);
-    if (audio === undefined || from >= to) return new Float32Array(0);
-    const { encoding, rateHz } = audio.format;
-    return resample(decodeToFloat32(audio.bytes(from, to), encoding), rateHz, LISTEN_RATE_HZ);
+    const from = Math.max(fromSample, this.#audio.startSample);
+    const to = Math.max(from, Math.min(toSample, this.#audio.endSample));
+    return samplesOf(this.#audio.bytes(from, to)).slice();
   }
 }

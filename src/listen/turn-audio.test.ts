@@ -9,8 +9,9 @@ import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { AudioChunk } from '../contract/engines/engine.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
-import type { AudioFormat } from './audio-format.ts';
+import { type AudioFormat, bytesOf as floatBytes, LISTEN_FORMAT } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
+import { SampleReader } from './sample-reader.ts';
 import { TurnAudio, TurnDroppedError } from './turn-audio.ts';
 
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
@@ -32,15 +33,15 @@ async function read(audio: AsyncIterable<AudioChunk>): Promise<Float32Samples[]>
   return pieces;
 }
 
-/** A turn whose audio arrives in chunks. */
-function arriving(format: AudioFormat) {
+/** A turn whose audio arrives in chunks of converted samples. */
+function arriving() {
   const audio = new TurnAudio();
-  const run = new AudioQueue(format);
+  const run = new AudioQueue(LISTEN_FORMAT);
   return {
     audio,
-    add(bytes: Uint8Array) {
+    add(samples: Float32Samples) {
       const from = run.endSample;
-      run.push(bytes);
+      run.push(floatBytes(samples));
       audio.add(run, from, run.endSample);
     },
   };
@@ -79,16 +80,16 @@ describe('complete audio', () => {
     const queues = parts.map(({ format, bytes }) => {
       const run = new AudioQueue(format, 77);
       run.push(bytes);
-      return run;
+      return new SampleReader(run);
     });
-    const received = joined(await read(TurnAudio.fromQueues(queues)));
+    const received = joined(await read(TurnAudio.fromParts(queues)));
     expect(received).toEqual(joined(parts.map(({ bytes, format }) => expectedSamples(bytes, format))));
   });
 
   it('that is empty or has less than one sample ends immediately', async () => {
     expect(await read(TurnAudio.of(new Uint8Array(0), PCM_24K))).toEqual([]);
     expect(await read(TurnAudio.of(new Uint8Array(1), PCM_24K))).toEqual([]);
-    expect(await read(TurnAudio.fromQueues([]))).toEqual([]);
+    expect(await read(TurnAudio.fromParts([]))).toEqual([]);
   });
 
   it('rejects a second reader', async () => {
@@ -100,24 +101,23 @@ describe('complete audio', () => {
 
 describe('arriving audio', () => {
   it('yields the same samples for any arrival and read times', async () => {
-    const bytes = bytesOf(40_000, PCM_24K);
-    const expected = expectedSamples(bytes, PCM_24K);
+    const expected = noise(40_000);
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.nat(bytes.length), { maxLength: 30 }),
+        fc.array(fc.nat(expected.length), { maxLength: 30 }),
         fc.nat(31),
         fc.array(fc.boolean(), { minLength: 31, maxLength: 31 }),
         async (cuts, readFrom, pauses) => {
-          const { audio, add } = arriving(PCM_24K);
-          const places = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+          const { audio, add } = arriving();
+          const places = [0, ...cuts.sort((a, b) => a - b), expected.length];
           let reading: Promise<Float32Samples[]> | undefined;
           for (const [i, place] of places.slice(1).entries()) {
             if (i === readFrom) reading = read(audio);
-            add(bytes.subarray(places[i], place));
+            add(expected.subarray(places[i], place));
             if (pauses[i]) audio.pause();
             if (pauses[i + 1]) await settled();
           }
-          audio.end('silence');
+          audio.end();
           expect(joined(await (reading ?? read(audio)))).toEqual(expected);
           expect(audio.unreadBytes).toBe(0);
         },
@@ -126,52 +126,57 @@ describe('arriving audio', () => {
     );
   });
 
-  it('omits the samples that depend on the following audio if the edge is open', async () => {
+  it('continues with the rest that is not converted yet, without a break', async () => {
     const bytes = bytesOf(24_000, PCM_24K);
-    const { audio, add } = arriving(PCM_24K);
-    add(bytes);
-    audio.end('open');
-    const resampler = new Resampler({ fromHz: 24_000, toHz: 16_000, format: 'float32' });
-    expect(joined(await read(audio))).toEqual(resampler.push(decodeToFloat32(bytes, 'pcm16')));
+    const queue = new AudioQueue(PCM_24K);
+    const source = new SampleReader(queue);
+    const { audio, add } = arriving();
+    queue.push(bytes.subarray(0, 10_001));
+    add(source.read());
+    queue.push(bytes.subarray(10_001));
+    audio.end([source.takeAudio()]);
+    expect(audio.lengthS).toBeCloseTo(1, 9);
+    expect(joined(await read(audio))).toEqual(expectedSamples(bytes, PCM_24K));
+    expect(audio.lengthS).toBe(1);
   });
 
   it('is delivered in chunks of 0.25 s, or earlier at a pause or the end', async () => {
-    const { audio, add } = arriving(PCM_16K);
+    const { audio, add } = arriving();
     const given: (number | 'pause')[] = [];
     const reading = (async () => {
       for await (const piece of audio) given.push(piece === 'pause' ? piece : piece.length);
     })();
-    add(bytesOf(3999, PCM_16K));
+    add(noise(3999));
     await settled();
     expect(given).toEqual([]);
-    add(bytesOf(1, PCM_16K));
+    add(noise(1));
     await settled();
     expect(given).toEqual([4000]);
-    add(bytesOf(10, PCM_16K));
+    add(noise(10));
     audio.pause();
     await settled();
     audio.pause();
     await settled();
     expect(given).toEqual([4000, 10, 'pause', 'pause']);
-    add(bytesOf(20, PCM_16K));
+    add(noise(20));
     await settled();
-    audio.end('silence');
+    audio.end();
     await reading;
     expect(given).toEqual([4000, 10, 'pause', 'pause', 20]);
   });
 
   it('does not report a pause after which more audio has arrived', async () => {
-    const { audio, add } = arriving(PCM_16K);
-    add(bytesOf(10, PCM_16K));
+    const { audio, add } = arriving();
+    add(noise(10));
     audio.pause();
-    add(bytesOf(10, PCM_16K));
+    add(noise(10));
     const given: AudioChunk[] = [];
     const reading = (async () => {
       for await (const piece of audio) given.push(piece);
     })();
     await settled();
     expect(given).toEqual([]);
-    audio.end('silence');
+    audio.end();
     await reading;
     expect(given.map((piece) => piece.length)).toEqual([20]);
   });
@@ -180,32 +185,32 @@ describe('arriving audio', () => {
     const audio = new TurnAudio();
     const reading = read(audio);
     await settled();
-    audio.end('open');
+    audio.end();
     expect(await reading).toEqual([]);
   });
 });
 
 describe('a reader', () => {
   it('that returns frees the audio, ignores further audio, and immediately ends its own wait', async () => {
-    const { audio, add } = arriving(PCM_24K);
+    const { audio, add } = arriving();
     const iterator = audio[Symbol.asyncIterator]();
-    add(bytesOf(24_000, PCM_24K));
+    add(noise(16_000));
     expect((await iterator.next()).done).toBe(false);
     const waiting = iterator.next();
     expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
     expect(await waiting).toEqual({ done: true, value: undefined });
-    add(bytesOf(24_000, PCM_24K));
+    add(noise(24_000));
     audio.pause();
-    audio.end('silence');
+    audio.end();
     expect(audio.unreadBytes).toBe(0);
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
   it('that is aborted returns as well', async () => {
-    const { audio, add } = arriving(PCM_16K);
+    const { audio, add } = arriving();
     const stop = new AbortController();
     const reading = read(untilAborted(audio, stop.signal));
-    add(bytesOf(100, PCM_16K));
+    add(noise(100));
     await settled();
     stop.abort(new Error('enough'));
     await expect(reading).rejects.toThrow('enough');
@@ -214,22 +219,22 @@ describe('a reader', () => {
   });
 
   it('can have only one pending read', async () => {
-    const { audio } = arriving(PCM_16K);
+    const { audio } = arriving();
     const iterator = audio[Symbol.asyncIterator]();
     const first = iterator.next();
     await expect(iterator.next()).rejects.toThrow('piece by piece');
-    audio.end('silence');
+    audio.end();
     expect((await first).done).toBe(true);
   });
 
   it('throws if the turn is dropped before it is complete', async () => {
-    const now = arriving(PCM_16K);
+    const now = arriving();
     const reading = expect(read(now.audio)).rejects.toThrow(TurnDroppedError);
     now.audio.drop();
-    now.add(bytesOf(100, PCM_16K));
+    now.add(noise(100));
     await reading;
-    const later = arriving(PCM_16K);
-    later.add(bytesOf(100, PCM_16K));
+    const later = arriving();
+    later.add(noise(100));
     later.audio.drop();
     later.audio.discard();
     expect(later.audio.unreadBytes).toBe(0);

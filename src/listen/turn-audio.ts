@@ -1,14 +1,12 @@
 /** The audio of one turn, as a stream from the segmenter to the transcription engine. */
 
-import { decodeToFloat32 } from '../audio/codec.ts';
-import { Resampler } from '../audio/resampler.ts';
 import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { AudioChunk } from '../contract/engines/engine.ts';
-import type { AudioFormat } from './audio-format.ts';
+import { type AudioFormat, LISTEN_FORMAT } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
+import type { InputBuffer } from './input-buffer.ts';
+import { SampleReader } from './sample-reader.ts';
 
-/** Maximum length of a chunk, in seconds. */
-const MAX_CHUNK_S = 1;
 /** Minimum length of a chunk while audio arrives, in seconds. */
 const MIN_CHUNK_S = 0.25;
 
@@ -22,15 +20,11 @@ const DONE: Result = { done: true, value: undefined };
  * read.
  */
 export class TurnAudio implements AsyncIterable<AudioChunk> {
-  /** Unread audio, oldest first, one queue per format. */
-  #queues: AudioQueue[] = [];
+  /** Readers of the unread audio, oldest first. Until the turn is complete, there is at most one. */
+  #parts: SampleReader[] = [];
   #state: 'arriving' | 'complete' | 'dropped' | 'discarded' = 'arriving';
-  /** Whether the resampler is flushed at the end, which assumes that silence follows. */
-  #flushesAtEnd = true;
   #isPaused = false;
   #readSamples = 0;
-  /** Resampler of the first queue, created by its first read. */
-  #resampler: Resampler<'float32'> | undefined;
   #hasReader = false;
   #pendingRead: PromiseWithResolvers<Result> | undefined;
 
@@ -38,26 +32,24 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
   static of(bytes: Uint8Array, format: AudioFormat): TurnAudio {
     const queue = new AudioQueue(format);
     queue.push(bytes);
-    return TurnAudio.fromQueues([queue]);
+    return TurnAudio.fromParts([new SampleReader(queue)]);
   }
 
-  /** Creates a complete turn from queues. The turn takes ownership of them. */
-  static fromQueues(queues: AudioQueue[]): TurnAudio {
+  /** Creates a complete turn. It takes ownership of the readers. */
+  static fromParts(parts: readonly SampleReader[]): TurnAudio {
     const audio = new TurnAudio();
-    audio.#queues = queues;
-    audio.#state = 'complete';
+    audio.end(parts);
     return audio;
   }
 
-  /** Encoded bytes that are not read yet. */
+  /** Bytes of memory of the audio that is not read yet. */
   get unreadBytes(): number {
-    return this.#queues.reduce((sum, queue) => sum + queue.bufferedBytes, 0);
+    return this.#parts.reduce((sum, { queue }) => sum + queue.bufferedBytes, 0);
   }
 
   /** Length of the received audio in seconds, read or not. Audio that was discarded unread is not counted. */
   get lengthS(): number {
-    const heldS = this.#queues.reduce((sum, queue) => sum + queue.bufferedSamples / queue.format.rateHz, 0);
-    return this.#readSamples / LISTEN_RATE_HZ + heldS;
+    return this.#parts.reduce((sum, { lengthS }) => sum + lengthS, this.#readSamples / LISTEN_RATE_HZ);
   }
 
   /** Whether the turn was cancelled before it was complete. */
@@ -71,17 +63,14 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
   }
 
   /**
-   * Appends a range of a queue that follows the previous range. Called only by the segmenter, like all
+   * Appends a converted range of a buffer that follows the previous range. Called only by the segmenter, like all
    * methods that change the audio.
    */
-  add(queue: AudioQueue, fromSample: number, toSample: number): void {
+  add(buffer: Pick<InputBuffer, 'copyTo'>, fromSample: number, toSample: number): void {
     if (this.#state !== 'arriving') return;
-    let last = this.#queues.at(-1);
-    if (!last) {
-      last = new AudioQueue(queue.format, fromSample);
-      this.#queues.push(last);
-    }
-    queue.copyTo(last, fromSample, toSample);
+    const [part = new SampleReader(new AudioQueue(LISTEN_FORMAT))] = this.#parts;
+    this.#parts = [part];
+    buffer.copyTo(part.queue, fromSample, toSample);
     this.#isPaused = false;
     this.#wake();
   }
@@ -94,13 +83,15 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
 
   /**
    * Marks the audio as complete.
-   * @param edge `silence` if nothing follows; `open` omits the last {@link Resampler.latencySamples} samples,
-   *   because they depend on the audio that follows.
+   * @param rest readers of the rest of the audio, of which the turn takes ownership.
    */
-  end(edge: 'silence' | 'open'): void {
-    if (this.#state !== 'arriving') return;
+  end(rest: readonly SampleReader[] = []): void {
+    if (this.#state !== 'arriving') {
+      for (const part of rest) part.close();
+      return;
+    }
     this.#state = 'complete';
-    this.#flushesAtEnd = edge === 'silence';
+    this.#parts.push(...rest);
     this.#wake();
   }
 
@@ -124,9 +115,8 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
 
   #free(state: 'dropped' | 'discarded'): void {
     this.#state = state;
-    this.#queues = [];
-    this.#resampler?.close();
-    this.#resampler = undefined;
+    for (const part of this.#parts) part.close();
+    this.#parts = [];
   }
 
   /**
@@ -164,12 +154,13 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
   /** Returns the next item, or undefined if none is available yet. */
   #readNext(): Result | undefined {
     if (this.#state === 'dropped') throw new TurnDroppedError();
-    for (let queue = this.#queues[0]; queue; queue = this.#queues[0]) {
-      const mayGrow = this.#state === 'arriving' && this.#queues.length === 1;
-      const { rateHz } = queue.format;
-      const isFew = queue.bufferedSamples < rateHz * MIN_CHUNK_S && !this.#isPaused;
-      if (mayGrow && (queue.bufferedSamples === 0 || isFew)) break;
-      const samples = queue.bufferedSamples > 0 ? this.#read(queue) : this.#finishQueue();
+    for (let part = this.#parts[0]; part; part = this.#parts[0]) {
+      const { bufferedSamples } = part.queue;
+      const isFew = bufferedSamples < LISTEN_RATE_HZ * MIN_CHUNK_S && !this.#isPaused;
+      if (this.#state === 'arriving' && (bufferedSamples === 0 || isFew)) break;
+      const isAllRead = bufferedSamples === 0;
+      const samples = isAllRead ? part.finish() : part.read();
+      if (isAllRead) this.#parts.shift();
       if (samples.length === 0) continue;
       this.#readSamples += samples.length;
       return { done: false, value: samples };
@@ -178,25 +169,6 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
     if (!this.#isPaused) return undefined;
     this.#isPaused = false;
     return { done: false, value: 'pause' };
-  }
-
-  #read(queue: AudioQueue) {
-    const { rateHz, encoding } = queue.format;
-    const from = queue.startSample;
-    const to = Math.min(queue.endSample, from + Math.floor(rateHz * MAX_CHUNK_S));
-    const samples = decodeToFloat32(queue.bytes(from, to), encoding);
-    queue.discardBefore(to);
-    this.#resampler ??= new Resampler({ fromHz: rateHz, toHz: LISTEN_RATE_HZ, format: 'float32' });
-    return this.#resampler.push(samples);
-  }
-
-  /** Removes the first queue after all its audio was read. */
-  #finishQueue() {
-    this.#queues.shift();
-    const rest = this.#flushesAtEnd ? this.#resampler?.flush() : undefined;
-    this.#resampler?.close();
-    this.#resampler = undefined;
-    return rest ?? new Float32Array(0);
   }
 }
 

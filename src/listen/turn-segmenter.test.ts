@@ -307,18 +307,17 @@ describe('a detected turn', () => {
 
   it('that is committed ends as if silence followed, at any rate', async () => {
     const bytes = counting(0, 1500);
-    const script: ScriptedVadEvent[] = [
-      { atSample: 700 * 24, event: { kind: 'started', onsetSample: 500 * 24, startSample: 200 * 24 } },
-    ];
-    const { segmenter, events } = listening({ script: () => script });
+    const script = oneTurn.slice(0, 1);
+    const { segmenter, events, vad } = listening({ script: () => script });
     segmenter.configure(PCM_24K, VAD);
     segmenter.append(bytes);
     await settled();
     segmenter.commit();
     expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(
-      (await read({ itemId: 'item_', audio: TurnAudio.of(bytes.slice(2 * 200 * 24), PCM_24K) })).samples,
+      (await read({ itemId: 'item_', audio: TurnAudio.of(bytes, PCM_24K) })).samples.slice(ms(200)),
     );
+    expect(vad.streams[0]?.rateHz).toBe(RATE_HZ);
   });
 
   it('contains all appended audio when committed, processed or not', async () => {

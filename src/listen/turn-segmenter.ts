@@ -1,12 +1,12 @@
 /** Splits incoming audio into turns. `turn-machine.ts` decides; this class performs the effects. */
 
 import { type Id, newId } from '../contract/core/id.ts';
-import type { Float32Samples } from '../contract/engines/audio.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { VadEngine, VadEvent, VadSettings } from '../contract/engines/engine.ts';
 import { type AudioFormat, sameFormat } from './audio-format.ts';
-import { AudioQueue } from './audio-queue.ts';
-import { type DetectionTiming, detectionTiming, sameDetection } from './detection-timing.ts';
+import { type DetectionTiming, detectionTiming, listenSamples, sameDetection } from './detection-timing.ts';
 import { DetectorFeed } from './detector-feed.ts';
+import { InputBuffer } from './input-buffer.ts';
 import { RecentAudio } from './recent-audio.ts';
 import { TurnAudio } from './turn-audio.ts';
 import { initial, next, type TurnEffect, type TurnEvent, type TurnState } from './turn-machine.ts';
@@ -68,7 +68,7 @@ export interface TurnSegmenterDeps {
   readonly report: (event: SegmenterEvent) => void;
 }
 
-/** A turn whose audio is arriving. Positions refer to the queue. */
+/** A turn whose audio is arriving. Positions refer to the buffer. */
 interface ActiveTurn {
   readonly turn: SegmentedTurn;
   readonly startSample: number;
@@ -86,7 +86,7 @@ interface ActiveTurn {
 
 /**
  * Splits one audio stream into turns. Every call takes effect before it returns.
- * Bytes are buffered as received and decoded when a detector or a reader needs them. A partial sample at the
+ * Bytes are buffered as received and converted to samples when a detector or a reader needs them. A partial sample at the
  * end of an append is completed by the next append, or discarded by a commit, a clear or a format change.
  * With turn detection, audio is processed in the background and discarded once no turn can start in it. When
  * detection is turned on, all buffered audio of the current format is searched for speech. A turn ended by
@@ -99,11 +99,8 @@ export class TurnSegmenter {
   #formatStartMs = 0;
   #detection: VadSettings | undefined;
   #state: TurnState = initial;
-  /**
-   * Buffered audio, one queue per format. The last queue has the current format. Empty before the first
-   * audio.
-   */
-  #queues: AudioQueue[] = [];
+  /** Buffered audio by format. The last buffer has the current format. Empty before the first audio. */
+  #buffers: InputBuffer[] = [];
   #feed: DetectorFeed | undefined;
   /** Timing of the current feed. */
   #timing: DetectionTiming = { retained: 0, lookback: 0, tail: 0, silence: 0 };
@@ -129,11 +126,11 @@ export class TurnSegmenter {
     const isOther = !sameFormat(format, this.#format);
     if (this.#isClosed || (!isOther && sameDetection(detection, this.#detection))) return;
     this.#dispatch({ kind: 'configured', by: detection ? 'detector' : 'client' });
-    const queue = this.#queues.at(-1);
-    if (isOther && queue) {
-      this.#formatStartMs += (queue.endSample * 1000) / queue.format.rateHz;
-      if (queue.bufferedSamples === 0) this.#queues.pop();
-      this.#queues.push(new AudioQueue(format));
+    const buffer = this.#buffers.at(-1);
+    if (isOther && buffer) {
+      this.#formatStartMs += (buffer.receivedSamples * 1000) / buffer.format.rateHz;
+      if (buffer.isEmpty) this.#buffers.pop()?.close();
+      this.#buffers.push(new InputBuffer(format));
     }
     this.#format = format;
     this.#detection = detection;
@@ -154,7 +151,7 @@ export class TurnSegmenter {
       if (this.#retainedBytes() + bytes.length > this.#deps.maxBufferedBytes) return false;
       this.#dispatch({ kind: 'limit_reached' });
     }
-    this.#queue().push(bytes);
+    this.#buffer().push(bytes);
     if (this.#state.kind === 'manual') return true;
     if (this.#active?.isPausePending) this.#deliver(this.#active);
     this.#detect();
@@ -164,7 +161,7 @@ export class TurnSegmenter {
 
   /** Ends the turn with the last appended byte. Returns false if nothing is buffered. */
   commit(): boolean {
-    const hasAudio = this.#active !== undefined || this.#queues.some((queue) => queue.bufferedSamples > 0);
+    const hasAudio = this.#active !== undefined || this.#buffers.some(({ isEmpty }) => !isEmpty);
     this.#dispatch({ kind: 'commit_requested', hasAudio });
     this.#reportPending();
     return hasAudio;
@@ -195,7 +192,7 @@ export class TurnSegmenter {
     const marksMs = this.#deps.pauses?.marksMs ?? [];
     const markMs = marksMs[active.pauseMarks - 1];
     const processed = this.#feed?.processedSample ?? active.startSample;
-    const end = markMs === undefined ? processed : active.pausedSample + this.#toSamples(markMs);
+    const end = markMs === undefined ? processed : active.pausedSample + listenSamples(markMs);
     return this.#recent.samples(active.startSample, end);
   }
 
@@ -205,11 +202,11 @@ export class TurnSegmenter {
    */
   get bufferedBytes(): number {
     const bytes = this.#retainedBytes();
-    return this.#active ? Math.max(bytes, this.#queue().bytesFrom(this.#active.startSample)) : bytes;
+    return this.#active ? Math.max(bytes, this.#buffer().bytesFrom(this.#active.startSample)) : bytes;
   }
 
   #retainedBytes(): number {
-    return this.#queues.reduce((sum, queue) => sum + queue.bufferedBytes, 0);
+    return this.#buffers.reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0);
   }
 
   /**
@@ -237,17 +234,22 @@ export class TurnSegmenter {
     this.#feed = undefined;
     this.#active?.turn.audio.drop();
     this.#active = undefined;
-    this.#queues = [];
+    this.#replaceBuffers();
   }
 
-  /** Returns the queue of the current format. */
-  #queue(): AudioQueue {
-    let queue = this.#queues.at(-1);
-    if (!queue) {
-      queue = new AudioQueue(this.#format);
-      this.#queues.push(queue);
+  /** Returns the buffer of the current format. */
+  #buffer(): InputBuffer {
+    let buffer = this.#buffers.at(-1);
+    if (!buffer) {
+      buffer = new InputBuffer(this.#format);
+      this.#buffers.push(buffer);
     }
-    return queue;
+    return buffer;
+  }
+
+  #replaceBuffers(...buffers: InputBuffer[]): void {
+    for (const buffer of this.#buffers) if (!buffers.includes(buffer)) buffer.close();
+    this.#buffers = buffers;
   }
 
   #dispatch(event: TurnEvent): void {
@@ -311,8 +313,8 @@ export class TurnSegmenter {
   }
 
   #startTurn(startSample: number): void {
-    const queue = this.#queue();
-    const start = Math.min(queue.endSample, Math.max(queue.startSample, startSample));
+    const buffer = this.#buffer();
+    const start = Math.min(buffer.endSample, Math.max(buffer.startSample, startSample));
     const turn: SegmentedTurn = { itemId: newId('item'), audio: new TurnAudio() };
     this.#active = {
       turn,
@@ -328,41 +330,36 @@ export class TurnSegmenter {
 
   #stopTurn(endSample: number): void {
     this.#withTurn((active) => {
-      const queue = this.#queue();
+      const buffer = this.#buffer();
       active.targetSample = Math.max(active.targetSample, endSample + this.#timing.tail);
       active.isPausePending = false;
       this.#deliver(active);
-      active.turn.audio.end('open');
-      this.#close(active, Math.min(queue.endSample, endSample + this.#timing.silence), endSample);
-      queue.discardBefore(endSample);
+      active.turn.audio.end();
+      this.#close(active, Math.min(buffer.endSample, endSample + this.#timing.silence), endSample);
+      buffer.discardBefore(endSample);
     });
   }
 
   /** Only processed audio is known to be silent. The rest of the pause belongs to the next turn. */
   #cutTurn(endSample: number): void {
     this.#withTurn((active) => {
-      const queue = this.#queue();
       const quietSample = Math.max(endSample, this.#feed?.processedSample ?? endSample);
       active.targetSample = Math.max(
         active.targetSample,
         Math.min(endSample + this.#timing.tail, quietSample),
       );
       this.#deliver(active);
-      active.turn.audio.end('open');
+      active.turn.audio.end();
       this.#close(active, endSample);
-      queue.discardBefore(endSample);
+      this.#buffer().discardBefore(endSample);
     });
   }
 
   #endTurn(): void {
     this.#withTurn((active) => {
-      const queue = this.#queue();
-      active.targetSample = queue.endSample;
-      active.isPausePending = false;
-      this.#deliver(active);
-      active.turn.audio.end('silence');
-      this.#close(active, queue.endSample);
-      queue.discardBefore(queue.endSample);
+      const buffer = this.#buffer();
+      active.turn.audio.end(buffer.takeFrom(active.deliveredSample));
+      this.#close(active, buffer.endSample);
     });
   }
 
@@ -388,15 +385,15 @@ export class TurnSegmenter {
   }
 
   #commitBuffered(): void {
-    const queues = this.#queues;
+    const parts = this.#buffers.flatMap((buffer) => buffer.takeFrom(buffer.startSample));
     this.#clearBuffer();
-    const turn: SegmentedTurn = { itemId: newId('item'), audio: TurnAudio.fromQueues(queues) };
+    const turn: SegmentedTurn = { itemId: newId('item'), audio: TurnAudio.fromParts(parts) };
     this.#pendingEvents.push({ kind: 'committed', turn });
   }
 
   #clearBuffer(): void {
-    const queue = this.#queues.at(-1);
-    this.#queues = queue ? [new AudioQueue(this.#format, queue.endSample)] : [];
+    const buffer = this.#buffers.at(-1);
+    if (buffer) this.#replaceBuffers(new InputBuffer(this.#format, buffer.receivedSamples));
   }
 
   #withTurn(change: (active: ActiveTurn) => void): void {
@@ -405,10 +402,10 @@ export class TurnSegmenter {
 
   /** Delivers all permitted audio to the reader of a turn. */
   #deliver(active: ActiveTurn): void {
-    const queue = this.#queue();
-    const to = Math.min(queue.endSample, active.targetSample);
+    const buffer = this.#buffer();
+    const to = buffer.convert(active.targetSample);
     if (to > active.deliveredSample) {
-      active.turn.audio.add(queue, active.deliveredSample, to);
+      active.turn.audio.add(buffer, active.deliveredSample, to);
       active.deliveredSample = to;
     }
     if (active.isPausePending && active.deliveredSample >= active.targetSample) {
@@ -419,10 +416,10 @@ export class TurnSegmenter {
 
   /** Starts detection on audio that is not processed yet. */
   #detect(): void {
-    const queue = this.#queues.at(-1);
-    if (this.#detection === undefined || !queue || queue.bufferedSamples === 0) return;
+    const buffer = this.#buffers.at(-1);
+    if (this.#detection === undefined || !buffer || buffer.isEmpty) return;
     try {
-      this.#feed ??= this.#openFeed(queue, this.#detection);
+      this.#feed ??= this.#openFeed(buffer, this.#detection);
     } catch (error) {
       this.#dispatch({ kind: 'detector_failed', error });
       return;
@@ -430,15 +427,14 @@ export class TurnSegmenter {
     this.#feed.start();
   }
 
-  #openFeed(queue: AudioQueue, detection: VadSettings): DetectorFeed {
-    const { rateHz } = queue.format;
-    const stream = this.#deps.vad.openStream(detection, rateHz);
-    this.#timing = detectionTiming(detection, rateHz);
+  #openFeed(buffer: InputBuffer, detection: VadSettings): DetectorFeed {
+    const stream = this.#deps.vad.openStream(detection, LISTEN_RATE_HZ);
+    this.#timing = detectionTiming(detection);
     return new DetectorFeed({
       stream,
-      queue,
+      buffer,
       onEvents: (events) => this.#handleDetectorEvents(events),
-      onProcessed: (from, to) => this.#recent.add(queue, from, to),
+      onProcessed: (from, to) => this.#recent.add(buffer, from, to),
       onFailure: (error) => {
         this.#dispatch({ kind: 'detector_failed', error });
         this.#reportPending();
@@ -450,8 +446,8 @@ export class TurnSegmenter {
     this.#isDetectorFailing = false;
     for (const [at, event] of events.entries())
       this.#dispatch(this.#longTurnPause(event, events[at + 1]) ?? event);
-    const queue = this.#queue();
-    const processed = this.#feed?.processedSample ?? queue.startSample;
+    const buffer = this.#buffer();
+    const processed = this.#feed?.processedSample ?? buffer.startSample;
     const active = this.#active;
     if (active) {
       if (this.#state.kind === 'speaking') {
@@ -460,8 +456,8 @@ export class TurnSegmenter {
       this.#deliver(active);
       if (this.#state.kind === 'paused') this.#reportPause(active, processed);
     }
-    queue.discardBefore(Math.min(processed - this.#timing.retained, active?.deliveredSample ?? processed));
-    if (this.#queues.length > 1) this.#queues = [queue];
+    buffer.discardBefore(Math.min(processed - this.#timing.retained, active?.deliveredSample ?? processed));
+    if (this.#buffers.length > 1) this.#replaceBuffers(buffer);
     this.#reportPending();
   }
 
@@ -469,7 +465,7 @@ export class TurnSegmenter {
     const marksMs = this.#deps.pauses?.marksMs ?? [];
     for (
       let pauseMs = marksMs[active.pauseMarks];
-      pauseMs !== undefined && processed - active.pausedSample >= this.#toSamples(pauseMs);
+      pauseMs !== undefined && processed - active.pausedSample >= listenSamples(pauseMs);
       pauseMs = marksMs[active.pauseMarks]
     ) {
       active.pauseMarks += 1;
@@ -485,16 +481,12 @@ export class TurnSegmenter {
     const { softMaxTurnS = Number.POSITIVE_INFINITY } = this.#deps;
     if (event.kind !== 'paused' || following !== undefined || !this.#active) return undefined;
     const { endSample } = event;
-    if (endSample - this.#active.startSample < softMaxTurnS * this.#format.rateHz) return undefined;
+    if (endSample - this.#active.startSample < softMaxTurnS * LISTEN_RATE_HZ) return undefined;
     return { kind: 'long_turn_paused', endSample };
   }
 
-  #toSamples(durationMs: number): number {
-    return Math.round((durationMs * this.#format.rateHz) / 1000);
-  }
-
   #toMs(sample: number): number {
-    return Math.round(this.#formatStartMs + (sample * 1000) / this.#format.rateHz);
+    return Math.round(this.#formatStartMs + (sample * 1000) / LISTEN_RATE_HZ);
   }
 
   #report(event: SegmenterEvent | PauseEvent): void {

@@ -8,6 +8,7 @@ import { ServiceError } from '../contract/core/error.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { SttEngine, TranscriptionEvent } from '../contract/engines/engine.ts';
 import { noopTracer } from '../kit/logging/spans.ts';
+import { LISTEN_FORMAT } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
 import type { TranscriptionParams, TurnTranscriptionEvent } from './turn.ts';
 import { TurnAudio } from './turn-audio.ts';
@@ -354,14 +355,14 @@ describe('a turn that starts before it is committed', () => {
     const { transcriptions, fake, kinds, rows } = driver();
     const turn = arriving();
     transcriptions.start(turn, PARAMS);
-    const run = new AudioQueue(FORMAT);
-    run.push(new Uint8Array(16_000));
+    const run = new AudioQueue(LISTEN_FORMAT);
+    run.push(new Uint8Array(4 * 8000));
     turn.audio.add(run, 0, 6000);
     turn.audio.pause();
     await settled();
     expect(fake.heard).toEqual([expect.closeTo(6000, -3)]);
     turn.audio.add(run, 6000, 8000);
-    turn.audio.end('silence');
+    turn.audio.end();
     void transcriptions.confirm(turn, PARAMS);
     await settled();
     expect(fake.heard).toEqual([8000]);
@@ -375,8 +376,8 @@ describe('a turn that starts before it is committed', () => {
     const turn = arriving();
     transcriptions.start(turn, PARAMS);
     await settled();
-    const run = new AudioQueue(FORMAT);
-    run.push(new Uint8Array(16_000));
+    const run = new AudioQueue(LISTEN_FORMAT);
+    run.push(new Uint8Array(4 * 8000));
     turn.audio.add(run, 0, 8000);
     expect(turn.audio.unreadBytes).toBe(0);
     expect(happened).toEqual([]);
@@ -388,7 +389,7 @@ describe('a turn that starts before it is committed', () => {
   it.each<[string, (turn: SegmentedTurn) => void]>([
     ['while its audio arrives', () => undefined],
     ['after its audio was dropped', (turn) => turn.audio.drop()],
-    ['after it finished', (turn) => turn.audio.end('silence')],
+    ['after it finished', (turn) => turn.audio.end()],
   ])('and is dropped %s leaves no usage row and no event', async (_, before) => {
     const { transcriptions, fake, kinds, log } = driver();
     const turn = arriving();

@@ -1,6 +1,6 @@
 /** A scripted voice activity detector without a model. */
 
-import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type { VadEngine, VadEvent, VadSettings, VadStream } from '../../src/contract/engines/engine.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 
@@ -110,9 +110,9 @@ export class FakeVadStream implements VadStream {
   }
 }
 
-/** Script of a turn in audio of 24 kHz, which is decided 0.3 s after its end. Positions in s. */
+/** Script of a turn that is decided 0.3 s after its end, for a detector that receives samples at 16 kHz. Positions in s. */
 export function scriptedTurn(startS: number, endS: number): ScriptedVadEvent[] {
-  const sample = (seconds: number) => Math.round(seconds * 24_000);
+  const sample = (seconds: number) => Math.round(seconds * LISTEN_RATE_HZ);
   const endSample = sample(endS);
   return [
     {

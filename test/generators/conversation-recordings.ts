@@ -16,11 +16,12 @@ const APPEND = { type: 'input_audio_buffer.append', audio: SECOND };
 
 /** A detected turn that starts after a number of seconds, and is over one and a half seconds later. */
 export function turnAt(second: number): ScriptedVadEvent[] {
-  const from = 24_000 * second;
+  const from = 16_000 * second;
   return [
-    { atSample: from + 4_800, event: { kind: 'started', onsetSample: from + 2_400, startSample: from } },
-    { atSample: from + 24_000, event: { kind: 'paused', endSample: from + 20_000 } },
-    { atSample: from + 36_000, event: { kind: 'stopped', endSample: from + 20_000 } },
+    { atSample: from + 3_200, event: { kind: 'started', onsetSample: from + 1_600, startSample: from } },
+    // The last samples of a second are converted with the audio that follows.
+    { atSample: from + 15_900, event: { kind: 'paused', endSample: from + 13_333 } },
+    { atSample: from + 24_000, event: { kind: 'stopped', endSample: from + 13_333 } },
   ];
 }
 

@@ -37,7 +37,7 @@ interface OpenTurn {
 
 export class PartialTranscriber {
   readonly #deps: PartialTranscriberDeps;
-  #audio: AudioQueue;
+  #audio: AudioQueue<AudioFormat>;
   /** Position of the queue's first sample in the audio of the call. */
   #startMs = 0;
   #openTurn: OpenTurn | undefined;

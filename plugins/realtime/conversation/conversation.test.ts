@@ -8,9 +8,10 @@ import { type RealtimeAppParts, realtimeAppOfTest } from '../../../test/harness/
 import type { RealtimeClient, ServerEventFrame } from '../../../tools/harness/clients/realtime-client.ts';
 
 const TURN = [
-  { atSample: 4_800, event: { kind: 'started', onsetSample: 2_400, startSample: 0 } },
-  { atSample: 24_000, event: { kind: 'paused', endSample: 20_000 } },
-  { atSample: 36_000, event: { kind: 'stopped', endSample: 20_000 } },
+  { atSample: 3_200, event: { kind: 'started', onsetSample: 1_600, startSample: 0 } },
+  // The last samples of a second are converted with the audio that follows.
+  { atSample: 15_900, event: { kind: 'paused', endSample: 13_333 } },
+  { atSample: 24_000, event: { kind: 'stopped', endSample: 13_333 } },
 ] as const;
 
 function service(parts: Partial<RealtimeAppParts> = {}) {

@@ -256,7 +256,7 @@ describe('transcription', () => {
           let open: Id<'item'> | undefined;
           const committed: string[] = [];
           const commit = (itemId: Id<'item'>) => {
-            turns.get(itemId)?.end('silence');
+            turns.get(itemId)?.end();
             committed.push(itemId);
             happened({ kind: 'turn_committed', itemId });
           };
