@@ -130,7 +130,8 @@ function multilingual(own: TtsEngine, mapped: EnginesByLanguage): TtsEngine {
     ...(own.load && { load: own.load.bind(own) }),
     synthesize(request, signal) {
       const engine = engineOf(request);
-      return atRate(engine.synthesize(routed(engine, request), signal), engine, own);
+      const audio = engine.synthesize(routed(engine, request), signal);
+      return engine === own ? audio : atRate(audio, engine, own);
     },
     ready: () => own.ready(),
     close: () => own.close(),
@@ -150,7 +151,7 @@ async function* atRate(
   from: TtsEngine,
   to: TtsEngine,
 ): AsyncGenerator<Float32Samples, void, undefined> {
-  if (from === to || from.rateHz === to.rateHz) {
+  if (from.rateHz === to.rateHz) {
     yield* audio;
     return;
   }

@@ -13,7 +13,7 @@ import type { ReadyReport } from '../../contract/engines/engine.ts';
 import type { AudioLoadLevel } from '../audio-load.ts';
 import { providerEnvironment } from '../runtime/provider-environment.ts';
 import type { LoadProgress } from '../workers/process-protocol.ts';
-import { type AnyJob, type JobSpec, StepJob } from './job.ts';
+import { type AnyJob, JobResults, type JobSpec, type ResultIterator, StepJob } from './job.ts';
 import type { PoolMeter } from './pool-metrics.ts';
 import { requireClassSlot } from './queue-quota.ts';
 import { dueMs, nextJob, queueKeyOf, type ServedTimes } from './scheduler.ts';
@@ -45,7 +45,7 @@ export interface InferencePool {
     model: string,
     spec: JobSpec<Request, Result>,
     signal: AbortSignal,
-  ): AsyncGenerator<Result, void, undefined>;
+  ): ResultIterator<Result>;
   ready(): ReadyReport;
   /** Kills every process and fails the open jobs. Idempotent. */
   close(): Promise<void>;
@@ -149,30 +149,20 @@ class Pool<Spec> implements StartablePool<Spec> {
     return this.#descriptions[model] as Description;
   }
 
-  async *runJob<Request, Result>(
+  runJob<Request, Result>(
     model: string,
     spec: JobSpec<Request, Result>,
     signal: AbortSignal,
-  ): AsyncGenerator<Result, void, undefined> {
-    signal.throwIfAborted();
-    const job = this.#admitJob(model, spec);
-    const abort = () => {
-      job.fail(signal.reason);
-      this.#removeJob(job);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    try {
+  ): ResultIterator<Result> {
+    const start = () => {
+      const job = this.#admitJob(model, spec);
       this.#dispatch();
-      for (let result = await job.pull(); result !== undefined; result = await job.pull()) {
-        // The pull may have freed buffer capacity for the next step.
-        this.#dispatch();
-        yield result;
-        signal.throwIfAborted();
-      }
-    } finally {
-      signal.removeEventListener('abort', abort);
-      this.#removeJob(job);
-    }
+      return job;
+    };
+    return new JobResults<Request, Result>(
+      { start, pulled: () => this.#dispatch(), ended: (job) => this.#removeJob(job) },
+      signal,
+    );
   }
 
   ready(): ReadyReport {

@@ -1,4 +1,4 @@
-/** One request in the pool: its traceparent in the schedule and the results that wait for its consumer. */
+/** One request in the pool: its place in the schedule, the results that wait for its consumer, and how the consumer pulls them. */
 
 import type { Traceparent } from '../../contract/core/tracer.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
@@ -125,5 +125,81 @@ export class StepJob<Request, Result> implements WaitingJob {
   #signal(): void {
     this.#wake?.();
     this.#wake = undefined;
+  }
+}
+
+/** What a job needs of its pool. */
+export interface JobHost<Request, Result> {
+  /** Queues the job. */
+  start(): StepJob<Request, Result>;
+  /** Called for each pulled result, after which the next step may have room. */
+  pulled(): void;
+  /** Called when a started job has ended, at least once. */
+  ended(job: StepJob<Request, Result>): void;
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+/** Can be returned early. */
+export type ResultIterator<Result> = AsyncIterableIterator<Result, void, undefined> &
+  Required<Pick<AsyncIterator<Result, void, undefined>, 'return'>>;
+
+/** The results of a job. It starts with the first pull. A consumer that returns or aborts ends it, also during a pull. */
+export class JobResults<Request, Result> implements ResultIterator<Result> {
+  readonly #host: JobHost<Request, Result>;
+  readonly #signal: AbortSignal;
+  #job: StepJob<Request, Result> | undefined;
+  #isOver = false;
+
+  constructor(host: JobHost<Request, Result>, signal: AbortSignal) {
+    this.#host = host;
+    this.#signal = signal;
+  }
+
+  async next(): Promise<IteratorResult<Result, void>> {
+    if (this.#isOver) return DONE;
+    try {
+      this.#signal.throwIfAborted();
+      const result = await this.#started().pull();
+      if (result !== undefined) {
+        this.#host.pulled();
+        return { done: false, value: result };
+      }
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    this.#end();
+    return DONE;
+  }
+
+  async return(): Promise<IteratorResult<Result, void>> {
+    this.#job?.finish();
+    this.#end();
+    return DONE;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #started(): StepJob<Request, Result> {
+    if (this.#job === undefined) {
+      this.#job = this.#host.start();
+      this.#signal.addEventListener('abort', this.#abort, { once: true });
+    }
+    return this.#job;
+  }
+
+  readonly #abort = () => {
+    this.#job?.fail(this.#signal.reason);
+    if (this.#job !== undefined) this.#host.ended(this.#job);
+  };
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#signal.removeEventListener('abort', this.#abort);
+    if (this.#job !== undefined) this.#host.ended(this.#job);
   }
 }

@@ -167,7 +167,7 @@ class Transcription {
   }
 
   /** Transcribes the first `length` buffered samples as one window. */
-  #transcribeWindow(length: number, signal: AbortSignal): AsyncGenerator<WhisperResult, void, undefined> {
+  #transcribeWindow(length: number, signal: AbortSignal): AsyncIterable<WhisperResult> {
     const { task, languages, prompt, keywords, temperature, timestamps, textTokens } = this.#request;
     const { priority, fairnessKey } = this.#request;
     const request: WhisperRequest = {
