@@ -21,8 +21,8 @@ export async function rewriteLoop(from: string, to: string): Promise<void> {
     let text = '';
     for (const line of lines) {
       const { custom_id, body } = JSON.parse(line);
-      const response = { status_code: 200, request_id: newId('request'), body: { echo: body } };
-      text += `${JSON.stringify({ id: newId('batchLine'), custom_id, response, error: null })}\n`;
+      const response = { status_code: 200, request_id: newId('req_'), body: { echo: body } };
+      text += `${JSON.stringify({ id: newId('batch_req_'), custom_id, response, error: null })}\n`;
     }
     await file.write(text);
   }

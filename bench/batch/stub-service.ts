@@ -61,19 +61,19 @@ export async function openStubService(folder: string, { billed }: { billed: bool
     blobs,
     files,
     /** Stores a file as the input of batches. */
-    async upload(path: string): Promise<Id<'file'>> {
-      const id = newId('file');
+    async upload(path: string): Promise<Id<'file-'>> {
+      const id = newId('file-');
       const facts = await blobs.write(fileBlob(id), Bun.file(path).stream(), never);
       const file = { id, organization: ORGANIZATION, purpose: 'batch', filename: 'input.jsonl' } as const;
       await files.put({ ...file, createdAt: unixSeconds(systemClock), ...facts }, Number.MAX_SAFE_INTEGER);
       return id;
     },
-    create(inputFile: Id<'file'>): Promise<BatchRecord> {
+    create(inputFile: Id<'file-'>): Promise<BatchRecord> {
       const created = unixSeconds(systemClock);
       const counts = { total: 0, completed: 0, failed: 0 };
       return batches.create(
         {
-          id: newId('batch'),
+          id: newId('batch_'),
           organization: ORGANIZATION,
           keyId: 'key',
           endpoint: ENDPOINT,

@@ -94,7 +94,7 @@ export async function detectTurns(
       tracer: noopTracer,
       calls: new RecordedCalls(),
       stt: { ids: [MODEL], get: () => stt },
-      caller: { organization: 'bench', keyId: 'bench', requestId: newId('request') } as never,
+      caller: { organization: 'bench', keyId: 'bench', requestId: newId('req_') } as never,
       guardsInterruptions: true,
       interruptibleMs: () => playback.aheadMs,
       report(event) {

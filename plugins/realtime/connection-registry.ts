@@ -93,10 +93,10 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
           audioMemory: this.#audioMemory.openShare(caller.organization),
           caller,
           initialState: {
-            session: initialSession(newId('session'), rules, query),
+            session: initialSession(newId('sess_'), rules, query),
             dialect,
             dialectFixed: fixed,
-            conversationId: newId('conversation'),
+            conversationId: newId('conv_'),
           },
           released,
         }),

@@ -139,8 +139,8 @@ export class RealtimeConnection implements SocketListener {
       kind: 'command_received',
       command: event,
       voice,
-      freshItemId: newId('item'),
-      freshResponseId: newId('response'),
+      freshItemId: newId('item_'),
+      freshResponseId: newId('resp_'),
     });
   }
 
@@ -249,7 +249,7 @@ export class RealtimeConnection implements SocketListener {
 
   #send(event: WireEvent): void {
     this.#connectionMetrics.recordSent(event);
-    this.#socket?.send(JSON.stringify({ event_id: newId('event'), ...event }));
+    this.#socket?.send(JSON.stringify({ event_id: newId('event_'), ...event }));
   }
 
   /** A turn keeps the settings of the time at which it was added. */

@@ -30,7 +30,7 @@ export interface FlowControl {
 
 /** A text to synthesize, with the settings of the session when the response was created. */
 export interface SpeechRequest {
-  readonly responseId: Id<'response'>;
+  readonly responseId: Id<'resp_'>;
   readonly text: string;
   readonly model: string;
   /** Id of a stored voice; undefined selects the default voice of the model. */
@@ -58,7 +58,7 @@ export interface ResponseAudioDeps
  */
 export class ResponseAudio {
   readonly #deps: ResponseAudioDeps;
-  readonly #tasks = new TaskGroup<Id<'response'>>();
+  readonly #tasks = new TaskGroup<Id<'resp_'>>();
   /** Trace context of the request that opened the connection. */
   readonly #cause: Traceparent | undefined;
 
@@ -78,7 +78,7 @@ export class ResponseAudio {
     );
   }
 
-  stop(responseId: Id<'response'>): void {
+  stop(responseId: Id<'resp_'>): void {
     this.#tasks.stop(responseId);
   }
 

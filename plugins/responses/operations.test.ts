@@ -92,7 +92,7 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
     await lifecycle.close();
   });
   const order = (more: Partial<OperationContext> = {}): OperationContext => ({
-    caller: { organization: 'org', keyId: 'key', requestId: newId('request') },
+    caller: { organization: 'org', keyId: 'key', requestId: newId('req_') },
     priority: 'batch',
     calls: lineCalls,
     ...more,

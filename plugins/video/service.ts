@@ -124,7 +124,7 @@ export class VideoService {
     const { id: call, reserved } = jobCalls.prepareCall({ endpoint: ENDPOINT, model, caller, maxUsage });
     const { organization, requestId } = caller;
     const video: VideoRecord = {
-      id: newId('video'),
+      id: newId('video_'),
       organization,
       requestId,
       call,
@@ -137,7 +137,7 @@ export class VideoService {
       createdAt: unixSeconds(clock),
       audio: engine.audio,
       note: engine.note,
-      source: params.source.kind === 'job' ? (params.source.id as Id<'video'>) : undefined,
+      source: params.source.kind === 'job' ? (params.source.id as Id<'video_'>) : undefined,
     };
     const stored = await this.#store({ video, reserved, key }, staged, signal);
     if (stored.id === video.id) await this.#enqueue(video.id);
@@ -160,7 +160,7 @@ export class VideoService {
     const { videos, blobs, log } = this.#deps;
     if (!(await videos.delete(organization, id))) throw unknownVideo(id, 'id');
     try {
-      await blobs.deleteAll(videoBlobs(id as Id<'video'>), new AbortController().signal);
+      await blobs.deleteAll(videoBlobs(id as Id<'video_'>), new AbortController().signal);
     } catch (error) {
       log.error('failed to delete the bytes of a deleted video; the sweep will retry', error, { video: id });
     }
@@ -243,7 +243,7 @@ export class VideoService {
   }
 
   /** Deletes the blobs of a job that was not created. Never rejects. */
-  async #discardBlobs(id: Id<'video'>): Promise<void> {
+  async #discardBlobs(id: Id<'video_'>): Promise<void> {
     try {
       await this.#deps.blobs.deleteAll(videoBlobs(id), new AbortController().signal);
     } catch (error) {
@@ -255,7 +255,7 @@ export class VideoService {
    * Never rejects: the job is stored already, and the reconciler queues it again. An error would make the client create
    * a second job.
    */
-  async #enqueue(id: Id<'video'>): Promise<void> {
+  async #enqueue(id: Id<'video_'>): Promise<void> {
     try {
       await this.#deps.jobs.enqueue('video', id);
     } catch (error) {

@@ -140,7 +140,7 @@ export class EnrollmentService {
     requireOneSpeaker(speaker.partials);
     const adaptation = voiceFitter.isNeeded ? voiceFitter.createAdaptation(speaker) : undefined;
     const voice: VoiceRecord = {
-      id: newId('voice'),
+      id: newId('tts-vc-voice_'),
       organization: caller.organization,
       keyId: caller.keyId,
       name: params.name,

@@ -74,14 +74,14 @@ export class VoiceService {
   async delete({ organization }: Caller, id: string): Promise<void> {
     const { voices, blobs, log } = this.#deps;
     if (!(await voices.delete(organization, id))) throw unknownVoice(id);
-    const voice = id as Id<'voice'>;
+    const voice = id as Id<'tts-vc-voice_'>;
     // The clip is deleted first, so that it cannot be sent to an upstream server again.
     await deleteClip(blobs, voice, log);
     await this.#deleteRemoteVoices(voice);
   }
 
   /** Deletes the voice on upstream servers that received the clip, if they are available. */
-  async #deleteRemoteVoices(voice: Id<'voice'>): Promise<void> {
+  async #deleteRemoteVoices(voice: Id<'tts-vc-voice_'>): Promise<void> {
     const { tts, log } = this.#deps;
     const deletions = tts.ids.map(async (model) => {
       try {
@@ -95,7 +95,7 @@ export class VoiceService {
 }
 
 /** Deletes the clip of a deleted voice. On failure, the cleanup deletes it later. */
-export async function deleteClip(blobs: BlobStore, id: Id<'voice'>, log: Logger): Promise<void> {
+export async function deleteClip(blobs: BlobStore, id: Id<'tts-vc-voice_'>, log: Logger): Promise<void> {
   try {
     await blobs.delete(clipBlob(id));
   } catch (error) {

@@ -37,8 +37,8 @@ const MIN_COMMIT_MS = 100;
 
 /** Audio of a response, in its output format. */
 export interface ResponseAudio {
-  readonly responseId: Id<'response'>;
-  readonly itemId: Id<'item'>;
+  readonly responseId: Id<'resp_'>;
+  readonly itemId: Id<'item_'>;
   readonly outputIndex: number;
   readonly audio: Uint8Array;
 }
@@ -66,7 +66,7 @@ export interface ConversationDeps
   readonly model: ConversationModel;
   /** Replaces the speech engine of the model for its default voice. */
   readonly fasterSpeech: TtsEngine | undefined;
-  readonly conversationId: Id<'conversation'>;
+  readonly conversationId: Id<'conv_'>;
   readonly settings: ConversationSettings;
   readonly context: Omit<Context, 'freshResponseId'>;
   readonly transport: Transport;
@@ -166,7 +166,7 @@ export class Conversation {
   }
 
   #context(): Context {
-    return { ...this.#deps.context, freshResponseId: newId('response') };
+    return { ...this.#deps.context, freshResponseId: newId('resp_') };
   }
 
   #reported(event: UserEvent): void {
@@ -175,14 +175,14 @@ export class Conversation {
   }
 
   /** Starts the reply to a turn that has probably ended. It is discarded if the user continues. */
-  #prepareReply(itemId: Id<'item'>, transcript: string): void {
+  #prepareReply(itemId: Id<'item_'>, transcript: string): void {
     if (!this.#deps.model.preparesReplies) return;
     const request = expectedRequest(this.#machine.state, itemId, transcript, this.#context());
     if (request === undefined) this.#replies.discardPrepared();
     else this.#replies.prepare(request);
   }
 
-  #replied(responseId: Id<'response'>, event: ReplyEvent): void {
+  #replied(responseId: Id<'resp_'>, event: ReplyEvent): void {
     this.#machine.dispatch({ kind: 'reply', responseId, event });
     if (event.kind !== 'clause') return;
     const outputs = this.#response(responseId)?.outputs ?? [];
@@ -191,7 +191,7 @@ export class Conversation {
   }
 
   /** A response in progress. */
-  #response(responseId: Id<'response'>): ResponseState | undefined {
+  #response(responseId: Id<'resp_'>): ResponseState | undefined {
     return this.#machine.state.responses.find(({ id }) => id === responseId);
   }
 
@@ -279,7 +279,7 @@ export class Conversation {
     this.#idleTimer = setTimeout(() => {
       const audioEndMs = Math.round(this.#userTurns.receivedMs);
       const audioStartMs = Math.max(0, audioEndMs - timeoutMs);
-      this.#machine.dispatch({ kind: 'idle_elapsed', itemId: newId('item'), audioStartMs, audioEndMs });
+      this.#machine.dispatch({ kind: 'idle_elapsed', itemId: newId('item_'), audioStartMs, audioEndMs });
     }, timeoutMs + this.#playback.aheadMs);
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DelayedError, type Job, type Queue, Worker } from 'bullmq';
 import type { Clock } from '../contract/core/clock.ts';
-import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/core/jobs.ts';
+import type { JobHandler, JobOutcome, JobRunner } from '../contract/core/jobs.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
@@ -25,8 +25,8 @@ export interface JobData {
   readonly cause?: Traceparent | undefined;
 }
 
-export type QueueOf = Queue<JobData, void, JobKind>;
-type JobOf = Job<JobData, void, JobKind>;
+export type QueueOf = Queue<JobData, void, string>;
+type JobOf = Job<JobData, void, string>;
 
 export interface BullmqJobRunnerDeps {
   /** Connection of this runner, which closes it. */
@@ -42,7 +42,7 @@ export interface BullmqJobRunnerDeps {
 /** Runs jobs of one kind from Redis. */
 export class BullmqJobRunner implements JobRunner {
   readonly #deps: BullmqJobRunnerDeps;
-  readonly #worker: Worker<JobData, void, JobKind>;
+  readonly #worker: Worker<JobData, void, string>;
   /** Jobs running in this process, by id. */
   readonly #leased = new Map<string, LeasedJob>();
   readonly #runs = new Set<Promise<void>>();
@@ -54,7 +54,7 @@ export class BullmqJobRunner implements JobRunner {
     this.#deps = deps;
     const { redis, timing, handler } = deps;
     this.#failures = new JobFailureLog(deps.log, handler.kind);
-    this.#worker = new Worker<JobData, void, JobKind>(
+    this.#worker = new Worker<JobData, void, string>(
       handler.kind,
       (job, token) => this.#process(job, token),
       {

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
-import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/core/jobs.ts';
+import type { JobHandler, JobQueue, JobRunner } from '../contract/core/jobs.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Secret } from '../contract/core/secret.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
@@ -37,12 +37,12 @@ export async function bullmqJobs({
   ...options
 }: BullmqJobsOptions): Promise<JobQueue> {
   const redis = await openQueueRedis(options.url);
-  const queues = new Map<JobKind, QueueOf>();
-  const runners = new Map<JobKind, BullmqJobRunner>();
-  const queueOf = (kind: JobKind): QueueOf => {
+  const queues = new Map<string, QueueOf>();
+  const runners = new Map<string, BullmqJobRunner>();
+  const queueOf = (kind: string): QueueOf => {
     const known = queues.get(kind);
     if (known !== undefined) return known;
-    const queue: QueueOf = new Queue<JobData, void, JobKind>(kind, {
+    const queue: QueueOf = new Queue<JobData, void, string>(kind, {
       connection: redis,
       prefix: KEY_PREFIX,
       streams: { events: { maxLen: MAX_EVENTS } },

@@ -1,5 +1,4 @@
 import { ServiceError } from '../contract/core/error.ts';
-import type { JobKind } from '../contract/core/jobs.ts';
 import type { LogFields, Logger } from '../contract/core/logger.ts';
 import { FailureLog } from '../kit/logging/failure-log.ts';
 
@@ -9,10 +8,10 @@ import { FailureLog } from '../kit/logging/failure-log.ts';
  */
 export class JobFailureLog {
   readonly #log: Logger;
-  readonly #kind: JobKind;
+  readonly #kind: string;
   readonly #unavailable: FailureLog;
 
-  constructor(log: Logger, kind: JobKind) {
+  constructor(log: Logger, kind: string) {
     this.#log = log;
     this.#kind = kind;
     this.#unavailable = new FailureLog(log, 'jobs wait for an unavailable dependency', { kind });

@@ -1,5 +1,5 @@
 import type { Clock } from '../contract/core/clock.ts';
-import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/core/jobs.ts';
+import type { JobHandler, JobQueue, JobRunner } from '../contract/core/jobs.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { JobStore } from '../contract/stores/job-store.ts';
@@ -31,7 +31,7 @@ export interface SqlJobsOptions {
  * share the jobs, if their clocks differ by less than 30 s.
  */
 export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...options }: SqlJobsOptions): JobQueue {
-  const runners = new Map<JobKind, SqlJobRunner>();
+  const runners = new Map<string, SqlJobRunner>();
   return {
     async enqueue(kind, id) {
       await options.store.addJob(kind, id, options.clock.now(), tracer.currentTraceparent());

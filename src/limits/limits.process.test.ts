@@ -91,7 +91,7 @@ describe.each(['memory', 'redis'] as const)('concurrent calls, counted in %s', (
     if (one === undefined || other === undefined) throw new Error('two machines');
     return { one, other, clock };
   }
-  const call = () => newId('usage');
+  const call = () => newId('usage_');
 
   it('release their slots', async (context) => {
     const { one } = await setUp(context, 2, undefined);
@@ -173,8 +173,8 @@ describe('an unavailable Redis', () => {
     await requests.countRequest(user('k', 'a'));
     expect(failed).toHaveBeenCalledOnce();
     await expect(requests.countRequest(user('k', 'a'))).rejects.toMatchObject(REFUSED);
-    await calls.acquire(user('k', 'a'), newId('usage'));
-    await expect(calls.acquire(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);
+    await calls.acquire(user('k', 'a'), newId('usage_'));
+    await expect(calls.acquire(user('k', 'a'), newId('usage_'))).rejects.toMatchObject(REFUSED);
     expect(log.lines).toMatchObject([
       { level: 'warn', message: 'Redis unavailable, enforcing limits locally' },
     ]);
@@ -189,7 +189,7 @@ describe('an unavailable Redis', () => {
     await count(0);
     for (let key = 1; key <= 50; key += 1) {
       await count(key);
-      await calls.acquire(user(`k${key}`, 'a'), newId('usage'));
+      await calls.acquire(user(`k${key}`, 'a'), newId('usage_'));
     }
     // Without the circuit breaker each request would fail after the timeout of one second.
     expect(failed).toHaveBeenCalledOnce();

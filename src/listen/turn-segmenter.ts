@@ -13,7 +13,7 @@ import { initial, next, type TurnEffect, type TurnEvent, type TurnState } from '
 
 /** A stretch of audio that is transcribed as a unit: detected speech, or audio committed by the client. */
 export interface SegmentedTurn {
-  readonly itemId: Id<'item'>;
+  readonly itemId: Id<'item_'>;
   readonly audio: TurnAudio;
 }
 
@@ -30,7 +30,7 @@ export type SegmenterEvent =
   /** The turn ended, usually after the configured silence. `committed` follows immediately. */
   | {
       readonly kind: 'speech_stopped';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       /** End of the audio of the turn. */
       readonly audioEndMs: number;
       /** End of its speech, before the silence that ended the turn. */
@@ -39,16 +39,16 @@ export type SegmenterEvent =
   /** The audio of the turn is complete. */
   | { readonly kind: 'committed'; readonly turn: SegmentedTurn }
   /** A started turn was cleared. Its reader throws `TurnDroppedError`. */
-  | { readonly kind: 'dropped'; readonly itemId: Id<'item'> }
+  | { readonly kind: 'dropped'; readonly itemId: Id<'item_'> }
   /** The detector failed. Reported once until it processes audio again. An active turn has been committed. */
   | { readonly kind: 'detector_failed'; readonly error: unknown };
 
 /** Events of pauses inside a turn, in order with the other events. */
 export type PauseEvent =
   /** A pause has reached a length. */
-  | { readonly kind: 'paused'; readonly itemId: Id<'item'>; readonly pauseMs: number }
+  | { readonly kind: 'paused'; readonly itemId: Id<'item_'>; readonly pauseMs: number }
   /** Speech continues after a pause of any length. */
-  | { readonly kind: 'resumed'; readonly itemId: Id<'item'> };
+  | { readonly kind: 'resumed'; readonly itemId: Id<'item_'> };
 
 /** Observer of the pauses inside turns. */
 export interface PauseObserver {
@@ -174,7 +174,7 @@ export class TurnSegmenter {
   }
 
   /** Ends the active turn in its present pause. No effect if this turn is not active or speech continues. */
-  endPausedTurn(itemId: Id<'item'>): void {
+  endPausedTurn(itemId: Id<'item_'>): void {
     const active = this.#active;
     if (active?.turn.itemId !== itemId) return;
     this.#dispatch({ kind: 'turn_completed', endSample: active.pausedSample });
@@ -315,7 +315,7 @@ export class TurnSegmenter {
   #startTurn(startSample: number): void {
     const buffer = this.#buffer();
     const start = Math.min(buffer.endSample, Math.max(buffer.startSample, startSample));
-    const turn: SegmentedTurn = { itemId: newId('item'), audio: new TurnAudio() };
+    const turn: SegmentedTurn = { itemId: newId('item_'), audio: new TurnAudio() };
     this.#active = {
       turn,
       startSample: start,
@@ -387,7 +387,7 @@ export class TurnSegmenter {
   #commitBuffered(): void {
     const parts = this.#buffers.flatMap((buffer) => buffer.takeFrom(buffer.startSample));
     this.#clearBuffer();
-    const turn: SegmentedTurn = { itemId: newId('item'), audio: TurnAudio.fromParts(parts) };
+    const turn: SegmentedTurn = { itemId: newId('item_'), audio: TurnAudio.fromParts(parts) };
     this.#pendingEvents.push({ kind: 'committed', turn });
   }
 

@@ -49,18 +49,18 @@ export interface TranscriptTokens {
 export type TurnTranscriptionResult =
   | {
       readonly kind: 'completed';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       readonly transcript: string;
       readonly tokens: TranscriptTokens;
       /** Tokens of the transcript, if they were requested and the engine reports them. */
       readonly textTokens?: readonly TextToken[] | undefined;
     }
   /** `error` may contain private text. */
-  | { readonly kind: 'failed'; readonly itemId: Id<'item'>; readonly error: unknown };
+  | { readonly kind: 'failed'; readonly itemId: Id<'item_'>; readonly error: unknown };
 
 /** Events of a turn: text deltas, followed by the result. */
 export type TurnTranscriptionEvent =
-  | ({ readonly kind: 'delta'; readonly itemId: Id<'item'> } & TranscriptDelta)
+  | ({ readonly kind: 'delta'; readonly itemId: Id<'item_'> } & TranscriptDelta)
   | TurnTranscriptionResult;
 
 export interface TurnDeps extends Pick<Slots, 'stt' | 'calls' | 'log' | 'tracer'> {
@@ -72,11 +72,11 @@ export interface TurnDeps extends Pick<Slots, 'stt' | 'calls' | 'log' | 'tracer'
    * transcribes complete audio; and at the end of a turn that is not confirmed yet, with its transcript, undefined if the
    * transcription failed.
    */
-  readonly onPreview?: (itemId: Id<'item'>, preview: TranscriptPreview | undefined) => void;
+  readonly onPreview?: (itemId: Id<'item_'>, preview: TranscriptPreview | undefined) => void;
 }
 
 export interface TurnOptions {
-  readonly itemId: Id<'item'>;
+  readonly itemId: Id<'item_'>;
   readonly audio: TurnAudio;
   readonly params: TranscriptionParams;
   /** Trace context that the trace of the turn is linked to. */
@@ -90,7 +90,7 @@ export interface TurnOptions {
  * usage row is stored before the final event. A stopped turn reports nothing more.
  */
 export class Turn {
-  readonly itemId: Id<'item'>;
+  readonly itemId: Id<'item_'>;
   readonly audio: TurnAudio;
   readonly #deps: TurnDeps;
   readonly #options: TurnOptions;

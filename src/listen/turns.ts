@@ -6,7 +6,7 @@ import type { SegmentedTurn } from './turn-segmenter.ts';
 /** The turns of one connection that have not ended. */
 export class Turns {
   readonly #deps: TurnDeps;
-  readonly #turns = new Map<Id<'item'>, Turn>();
+  readonly #turns = new Map<Id<'item_'>, Turn>();
   /** Trace context of the request that opened the connection. */
   readonly #cause: Traceparent | undefined;
 
@@ -38,7 +38,7 @@ export class Turns {
 
   /** Returns a turn that was neither stopped nor abandoned. */
   get(itemId: string): Turn | undefined {
-    const turn = this.#turns.get(itemId as Id<'item'>);
+    const turn = this.#turns.get(itemId as Id<'item_'>);
     return turn?.isOver ? undefined : turn;
   }
 

@@ -14,6 +14,7 @@ export {
   text,
 } from '../config/section.ts';
 export { invalidRequest, ServiceError } from '../contract/core/error.ts';
+export { mayBeId, newId } from '../contract/core/id.ts';
 export { requireModel } from '../contract/model-table.ts';
 export type { Slots } from '../contract/plugin.ts';
 export type { Route } from '../contract/route.ts';

@@ -98,7 +98,7 @@ export async function selectVoice(
   const { id, organization } = requested;
   const language = requireLanguage(engine, requested);
   if (id === undefined) return { voice: undefined, language };
-  const mayBeStored = mayBeId('voice', id);
+  const mayBeStored = mayBeId('tts-vc-voice_', id);
   if (!mayBeStored && engine.hasVoice?.(id)) return { voiceName: id, language };
   const voice = mayBeStored ? await voices.find(id, organization) : undefined;
   if (voice === undefined) throw await unknownVoice(voices, engine, id, requested);
@@ -130,7 +130,7 @@ export function hasNamedVoice(
   name: string,
 ): boolean {
   if (engine?.voices === undefined && engine?.compatibility === undefined) return false;
-  return !mayBeId('voice', name) && engine.hasVoice?.(name) === true;
+  return !mayBeId('tts-vc-voice_', name) && engine.hasVoice?.(name) === true;
 }
 
 /** The error that names similar voices of the model and of the organization, and where they are listed. */

@@ -23,7 +23,7 @@ class Life implements KyselyPlugin {
 
 interface Known {
   readonly call: OpenCall;
-  readonly requestId: Id<'request'>;
+  readonly requestId: Id<'req_'>;
   readonly owner: number;
   /** `unknown` if the process crashed while closing it. */
   end: 'open' | 'closed' | 'discarded' | 'unknown';

@@ -3,7 +3,7 @@ import type { CallUsage, JobBill, JobCall, NewCall } from '../contract/accounts/
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
-import { type Id, newId } from '../contract/core/id.ts';
+import { type Id, newGrowingId } from '../contract/core/id.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { creditText } from './credit-amounts.ts';
@@ -28,7 +28,7 @@ type CallName = Pick<JournalCall, 'id' | 'requestId'>;
 export class CallLedger {
   readonly #deps: CallLedgerDeps;
   /** Pending store operations of closed calls. */
-  readonly #pending = new Map<Id<'usage'>, () => Promise<void>>();
+  readonly #pending = new Map<Id<'usage_'>, () => Promise<void>>();
 
   constructor(deps: CallLedgerDeps) {
     this.#deps = deps;
@@ -49,7 +49,7 @@ export class CallLedger {
       requestId,
       instance,
       repeated,
-      id: newId('usage'),
+      id: newGrowingId('usage_'),
       openedAt: unixSeconds(clock),
       reserved: price === undefined ? 0 : costOf(price, maxUsage),
     };
@@ -128,11 +128,11 @@ export class CallLedger {
     if (failures.length > 0) throw failures[0];
   }
 
-  #retryLater(id: Id<'usage'>, step: () => Promise<void>): void {
+  #retryLater(id: Id<'usage_'>, step: () => Promise<void>): void {
     if (this.#pending.size < MAX_PENDING) this.#pending.set(id, step);
   }
 
-  async #discard(id: Id<'usage'>): Promise<void> {
+  async #discard(id: Id<'usage_'>): Promise<void> {
     await this.#deps.journal.discardCall(id, unixSeconds(this.#deps.clock));
   }
 }

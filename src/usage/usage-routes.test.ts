@@ -14,7 +14,7 @@ function entry(overrides: Partial<UsageEntry> = {}): UsageEntry {
   return {
     endpoint: '/v1/audio/speech',
     organization: 'a',
-    requestId: newId('request'),
+    requestId: newId('req_'),
     model: 'svc-tts',
     status: 'completed',
     inputTokens: 3,

@@ -15,7 +15,7 @@ afterEach(() => service.close());
 
 async function write(organization: string, overrides: Partial<UsageEntry> = {}): Promise<void> {
   const call = await service.calls.openCall({
-    caller: { requestId: newId('request'), organization, keyId: 'key' },
+    caller: { requestId: newId('req_'), organization, keyId: 'key' },
     endpoint,
     model: 'svc-tts',
     maxUsage: { inputTokens: 0, outputTokens: 0 },

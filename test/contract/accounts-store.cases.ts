@@ -28,12 +28,12 @@ const AT = 1_767_323_045;
 
 export function journalCall(overrides: Partial<JournalCall> = {}): JournalCall {
   return {
-    id: newId('usage'),
+    id: newId('usage_'),
     instance: 'i1',
     openedAt: AT,
     endpoint: '/v1/audio/speech',
     organization: 'a',
-    requestId: newId('request'),
+    requestId: newId('req_'),
     model: 'svc-tts',
     reserved: 0,
     repeated: false,

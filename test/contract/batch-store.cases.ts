@@ -32,11 +32,11 @@ export interface BatchStores {
 
 export function batchRecord(overrides: Partial<BatchRecord> = {}): BatchRecord {
   return {
-    id: newId('batch'),
+    id: newId('batch_'),
     organization: 'a',
     keyId: 'key_1',
     endpoint: '/v1/embeddings',
-    inputFile: newId('file'),
+    inputFile: newId('file-'),
     metadata: null,
     outputExpiresAfterS: undefined,
     status: 'validating',
@@ -101,7 +101,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     ])('is rejected for an input file %s', async (_, file) => {
       const { batches, files } = await open();
       if (file !== undefined) await files.put(file, ROOM);
-      const batch = batchRecord({ inputFile: file?.id ?? newId('file') });
+      const batch = batchRecord({ inputFile: file?.id ?? newId('file-') });
       await expect(batches.create(batch, MAX_OPEN)).rejects.toMatchObject({
         kind: 'invalid_request',
         param: 'input_file_id',
@@ -282,7 +282,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const id = await startedBatch(stores);
       await stores.batches.finish(id, 'r1', { status: 'expired', files: {}, at: NOW });
       expect(await stores.batches.claim(id, 'r2')).toBeUndefined();
-      expect(await stores.batches.claim(newId('batch'), 'r2')).toBeUndefined();
+      expect(await stores.batches.claim(newId('batch_'), 'r2')).toBeUndefined();
       expect(await stores.batches.refresh(id, 'r1')).toMatchObject({ status: 'expired' });
     });
 
@@ -517,7 +517,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     const stores = await open();
     const ids = [await startedBatch(stores), await startedBatch(stores), (await storedBatch(stores)).id];
     const other = (await storedBatch(stores, { organization: 'b' })).id;
-    await stores.batches.finish(ids[1] ?? newId('batch'), 'r1', { status: 'expired', files: {}, at: NOW });
+    await stores.batches.finish(ids[1] ?? newId('batch_'), 'r1', { status: 'expired', files: {}, at: NOW });
     expect(await stores.batches.listOpen(5)).toEqual([ids[0], ids[2], other]);
     expect(await stores.batches.listOpen(1)).toEqual([ids[0]]);
     expect(await stores.batches.listOpen(1, ids[0])).toEqual([ids[2]]);

@@ -13,7 +13,7 @@ export const ROOM = Number.MAX_SAFE_INTEGER;
 
 export function fileRecord(overrides: Partial<FileRecord> = {}): FileRecord {
   return {
-    id: newId('file'),
+    id: newId('file-'),
     organization: 'a',
     purpose: 'batch',
     filename: 'lines.jsonl',

@@ -36,7 +36,7 @@ function recorded(
   const runs: string[] = [];
   const times: number[] = [];
   const handler = (concurrency: number): JobHandler => ({
-    kind: 'batch',
+    kind: 'brew',
     concurrency,
     async runJob(id, signal) {
       runs.push(id);
@@ -71,11 +71,11 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const { queue } = await (await open()).machine();
     const { runs, handler } = recorded(() => DONE);
     queue.startRunner(handler(2));
-    await queue.enqueue('batch', 'a');
+    await queue.enqueue('brew', 'a');
     await waitForRuns(runs, 1);
     // A second run is possible only if the queue has removed the job.
     await vi.waitFor(async () => {
-      await queue.enqueue('batch', 'a');
+      await queue.enqueue('brew', 'a');
       expect(runs).toEqual(['a', 'a']);
     }, PATIENCE);
   });
@@ -85,14 +85,14 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const [requestTracer, jobTracer] = [new RecordingTracer(), new RecordingTracer()];
     const [requesting, working] = [await jobs.machine(requestTracer), await jobs.machine(jobTracer)];
     const request = requestTracer.startSpan('request');
-    await request.runInContext(() => requesting.queue.enqueue('batch', 'a'));
+    await request.runInContext(() => requesting.queue.enqueue('brew', 'a'));
     const { runs, handler } = recorded((_, run) => (run === 1 ? again(0) : DONE));
     working.queue.startRunner(handler(1));
     await waitForRuns(runs, 2);
-    await working.queue.enqueue('batch', 'b');
+    await working.queue.enqueue('brew', 'b');
     await waitForRuns(runs, 3);
     const span = { name: 'job', parent: undefined };
-    const attributes = { kind: 'batch', job: 'a' };
+    const attributes = { kind: 'brew', job: 'a' };
     await expect
       .poll(() => jobTracer.spans)
       .toMatchObject([
@@ -106,15 +106,15 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const jobs = await open();
     const [{ queue }, other] = [await jobs.machine(), await jobs.machine()];
     await Promise.all([
-      queue.enqueue('batch', 'a'),
-      other.queue.enqueue('batch', 'a'),
-      queue.enqueue('batch', 'a'),
+      queue.enqueue('brew', 'a'),
+      other.queue.enqueue('brew', 'a'),
+      queue.enqueue('brew', 'a'),
     ]);
-    await queue.enqueue('batch', 'b');
+    await queue.enqueue('brew', 'b');
     const { runs, handler } = recorded(() => DONE);
     queue.startRunner(handler(1));
     await waitForRuns(runs, 2);
-    await queue.enqueue('batch', 'c');
+    await queue.enqueue('brew', 'c');
     await waitForRuns(runs, 3);
     expect(runs).toEqual(['a', 'b', 'c']);
   });
@@ -127,13 +127,13 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return DONE;
     });
     queue.startRunner(handler(1));
-    await queue.enqueue('batch', 'a');
+    await queue.enqueue('brew', 'a');
     await waitForRuns(runs, 1);
-    await queue.enqueue('batch', 'a');
+    await queue.enqueue('brew', 'a');
     gate.resolve();
     // A job that is queued later runs after a second run of `a`, if there is one.
     await vi.waitFor(async () => {
-      await queue.enqueue('batch', 'b');
+      await queue.enqueue('brew', 'b');
       expect(runs).toContain('b');
     }, PATIENCE);
     expect(runs.filter((id) => id === 'a')).toEqual(['a']);
@@ -142,7 +142,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('runs jobs that a closed process queued', async () => {
     const jobs = await open();
     const before = await jobs.machine();
-    await before.queue.enqueue('batch', 'a');
+    await before.queue.enqueue('brew', 'a');
     await before.queue.close();
     const { runs, handler } = recorded(() => DONE);
     (await jobs.machine()).queue.startRunner(handler(1));
@@ -169,7 +169,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       queue.startRunner(handler(8));
     }
     for (let at = 0; at < ids.length; at += 50) {
-      await Promise.all(ids.slice(at, at + 50).map((id) => machines[at % 3]?.queue.enqueue('batch', id)));
+      await Promise.all(ids.slice(at, at + 50).map((id) => machines[at % 3]?.queue.enqueue('brew', id)));
     }
     await waitForRuns(all, ids.length);
     expect(all.toSorted()).toEqual(ids.toSorted());
@@ -184,8 +184,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return DONE;
     });
     queue.startRunner(handler(1));
-    await queue.enqueue('batch', 'bad');
-    await queue.enqueue('batch', 'good');
+    await queue.enqueue('brew', 'bad');
+    await queue.enqueue('brew', 'good');
     await waitForRuns(runs, 5);
     expect(runs).toEqual(['bad', 'good', 'bad', 'bad', 'bad']);
     const [first, second, third, fourth] = times.filter((_, at) => runs[at] === 'bad');
@@ -197,14 +197,14 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const { queue } = await (await open()).machine();
     const { runs, handler } = recorded(async (_, run) => {
       if (run === 4) return again(0);
-      if (run === 5) await queue.enqueue('batch', 'b');
+      if (run === 5) await queue.enqueue('brew', 'b');
       // Job `b`, which is due 300 ms after the failure of run 5.
       if (run === 6) return again(300);
       if (run >= 7) return DONE;
       throw new Error('not yet');
     });
     queue.startRunner(handler(1));
-    await queue.enqueue('batch', 'a');
+    await queue.enqueue('brew', 'a');
     await waitForRuns(runs, 8);
     // Only consecutive failures count: a fourth one would be followed by a delay of 400 ms.
     expect(runs).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'a', 'b']);
@@ -212,7 +212,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
 
   test('runs a job that returns `again` after the waiting jobs', async () => {
     const { queue } = await (await open()).machine();
-    for (const id of ['a', 'b', 'c']) await queue.enqueue('batch', id);
+    for (const id of ['a', 'b', 'c']) await queue.enqueue('brew', id);
     const { runs, handler } = recorded(async (_, run) => {
       // Queues order jobs by milliseconds.
       await Bun.sleep(5);
@@ -227,7 +227,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const { queue } = await (await open()).machine();
     const { runs, times, handler } = recorded((_, run) => (run === 1 ? again(300) : DONE));
     queue.startRunner(handler(1));
-    await queue.enqueue('batch', 'a');
+    await queue.enqueue('brew', 'a');
     await waitForRuns(runs, 2);
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(299);
   });
@@ -243,7 +243,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     one.queue.startRunner(handler(1));
     other.queue.startRunner(handler(1));
-    await one.queue.enqueue('batch', 'a');
+    await one.queue.enqueue('brew', 'a');
     await waitForRuns(runs, 1);
     const elapsedMs = () => systemClock.monotonicMs() - (times[0] ?? 0);
     await expect.poll(elapsedMs).toBeGreaterThan(1.5 * SHORT_LEASES.leaseMs);
@@ -262,8 +262,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return again(0);
     });
     const runner = one.queue.startRunner(first.handler(2));
-    await one.queue.enqueue('batch', 'a');
-    await one.queue.enqueue('batch', 'b');
+    await one.queue.enqueue('brew', 'a');
+    await one.queue.enqueue('brew', 'b');
     await waitForRuns(first.runs, 2);
     await Promise.all([runner.stop(), runner.stop()]);
     expect(saved.toSorted()).toEqual(['a', 'b']);
@@ -271,7 +271,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     other.queue.startRunner(second.handler(1));
     await waitForRuns(second.runs, 2);
     expect(second.runs.toSorted()).toEqual(['a', 'b']);
-    await one.queue.enqueue('batch', 'c');
+    await one.queue.enqueue('brew', 'c');
     await waitForRuns(second.runs, 3);
     expect(first.runs).toHaveLength(2);
   });
@@ -288,7 +288,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return DONE;
     });
     lost.queue.startRunner(first.handler(1));
-    await lost.queue.enqueue('batch', 'a');
+    await lost.queue.enqueue('brew', 'a');
     await waitForRuns(first.runs, 1);
     lost.cut();
     const gate = Promise.withResolvers<void>();
@@ -302,8 +302,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     // The outcome of the first run is ignored: the second node keeps the job.
     lost.repair();
     end.resolve();
-    await vi.waitFor(() => lost.queue.enqueue('batch', 'a'), PATIENCE);
-    await other.queue.enqueue('batch', 'b');
+    await vi.waitFor(() => lost.queue.enqueue('brew', 'a'), PATIENCE);
+    await other.queue.enqueue('brew', 'b');
     await waitForRuns(first.runs, 2);
     expect([first.runs, second.runs]).toEqual([['a', 'b'], ['a']]);
     gate.resolve();
@@ -313,16 +313,16 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const machine = await (await open()).machine();
     const { runs, handler } = recorded(() => DONE);
     machine.queue.startRunner(handler(1));
-    await machine.queue.enqueue('batch', 'a');
+    await machine.queue.enqueue('brew', 'a');
     await waitForRuns(runs, 1);
     machine.cut();
-    await expect(machine.queue.enqueue('batch', 'b')).rejects.toMatchObject({
+    await expect(machine.queue.enqueue('brew', 'b')).rejects.toMatchObject({
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: expect.any(Number),
     });
     machine.repair();
-    await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), PATIENCE);
+    await vi.waitFor(() => machine.queue.enqueue('brew', 'b'), PATIENCE);
     await expect.poll(() => runs).toContain('b');
     // The first job runs again if its end was not stored before the cut.
     expect([...new Set(runs)]).toEqual(['a', 'b']);
@@ -335,7 +335,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return again(0);
     });
     machine.queue.startRunner(handler(1));
-    await machine.queue.enqueue('batch', 'a');
+    await machine.queue.enqueue('brew', 'a');
     await waitForRuns(runs, 1);
     machine.cut();
     await machine.queue.close();
@@ -356,7 +356,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return again(0);
     });
     const runner = queue.startRunner(first.handler(1));
-    await queue.enqueue('batch', 'a');
+    await queue.enqueue('brew', 'a');
     await waitForRuns(first.runs, 1);
     await runner.stop();
     const second = recorded(() => DONE);

@@ -11,7 +11,7 @@ export function storedMessage(id: string, text = id): StoredItem & { text: strin
 
 export function storedResponse(overrides: Partial<StoredResponse> = {}): StoredResponse {
   return {
-    id: newId('response'),
+    id: newId('resp_'),
     created_at: NOW,
     status: 'completed',
     previous_response_id: null,

@@ -9,11 +9,11 @@ let createdRecords = 0;
 export function usageRecord(overrides: Partial<UsageRecord> = {}): UsageRecord {
   createdRecords += 1;
   return {
-    id: newId('usage'),
+    id: newId('usage_'),
     createdAt: 1_767_323_045,
     endpoint: '/v1/audio/speech',
     organization: 'a',
-    requestId: newId('request'),
+    requestId: newId('req_'),
     model: 'svc-tts',
     status: 'completed',
     inputTokens: createdRecords,

@@ -45,10 +45,10 @@ export function clipFacts(overrides: Partial<ClipFacts> = {}): ClipFacts {
 
 export function videoRecord(overrides: Partial<VideoRecord> = {}): VideoRecord {
   return {
-    id: newId('video'),
+    id: newId('video_'),
     organization: 'a',
-    call: newId('usage'),
-    requestId: newId('request'),
+    call: newId('usage_'),
+    requestId: newId('req_'),
     model: 'vid-2.0',
     prompt: 'The camera pans on.',
     status: 'queued',
@@ -194,7 +194,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const stores = await open();
       const { id: source } = organization
         ? await endedVideo(stores, COMPLETED, { organization })
-        : { id: newId('video') };
+        : { id: newId('video_') };
       const video = videoRecord({ source });
       await expect(stores.videos.create(video, 0, ROOM)).rejects.toMatchObject({
         kind: 'not_found',
@@ -217,7 +217,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await stores.credits.balance('a')).toMatchObject({ available: 60, reserved: 40 });
       await expect(make(key({ fingerprint: 'g' }))).rejects.toMatchObject({ code: 'idempotency_conflict' });
       await expect(make(key({ key: 'other' }))).rejects.toMatchObject({ kind: 'rate_limited' });
-      await stores.videos.claim(ids[0] ?? newId('video'), 'r1', NOW);
+      await stores.videos.claim(ids[0] ?? newId('video_'), 'r1', NOW);
       expect(await make()).toMatchObject({ video: { id: ids[0], status: 'in_progress' } });
     });
 
@@ -225,7 +225,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const stores = await funded(100);
       const { videos } = stores;
       expect(await videos.create(videoRecord(), 101, ROOM, key())).toEqual({ available: 100 });
-      const source = newId('video');
+      const source = newId('video_');
       await expect(videos.create(videoRecord({ source }), 1, ROOM, key())).rejects.toMatchObject({
         kind: 'not_found',
       });
@@ -332,7 +332,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         const { id } = await endedVideo(stores, end);
         expect(await stores.videos.claim(id, 'r2', NOW)).toBeUndefined();
       }
-      expect(await stores.videos.claim(newId('video'), 'r2', NOW)).toBeUndefined();
+      expect(await stores.videos.claim(newId('video_'), 'r2', NOW)).toBeUndefined();
     });
   });
 
@@ -438,7 +438,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       await storedVideo(stores),
       await endedVideo(stores, COMPLETED, { organization: 'b' }),
     ];
-    const states = await stores.videos.listStates([queued.id, completed.id, newId('video')]);
+    const states = await stores.videos.listStates([queued.id, completed.id, newId('video_')]);
     expect(new Set(states)).toEqual(
       new Set([
         { id: queued.id, status: 'queued', runner: undefined },

@@ -9,7 +9,7 @@ const FULL = { kind: 'invalid_request', code: 'voice_limit_exceeded' };
 
 export function voiceRecord(overrides: Partial<VoiceRecord> = {}): VoiceRecord {
   return {
-    id: newId('voice'),
+    id: newId('tts-vc-voice_'),
     organization: 'a',
     keyId: 'key_1',
     name: 'Anna',
@@ -39,8 +39,8 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
     return [voices.map(({ name }) => name), hasMore];
   };
   /** The ids of all pages. */
-  const paged = async (next: (after?: Id<'voice'>) => Promise<readonly Id<'voice'>[]>) => {
-    const all: Id<'voice'>[] = [];
+  const paged = async (next: (after?: Id<'tts-vc-voice_'>) => Promise<readonly Id<'tts-vc-voice_'>[]>) => {
+    const all: Id<'tts-vc-voice_'>[] = [];
     for (let page = await next(); page.length > 0; page = await next(all.at(-1))) all.push(...page);
     return all;
   };
@@ -160,7 +160,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       ].toSorted((one, other) => (one.id < other.id ? -1 : 1));
       const all = await store.listAdaptations(10);
       expect(all).toEqual(voices.map(({ id, adaptation }) => ({ id, adaptation })));
-      const idsOf = async (after?: Id<'voice'>) =>
+      const idsOf = async (after?: Id<'tts-vc-voice_'>) =>
         (await store.listAdaptations(2, after)).map(({ id }) => id);
       expect(await paged(idsOf)).toEqual(voices.map(({ id }) => id));
       // Also after the deletion of the last voice of a page.
@@ -172,7 +172,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
   test('existing voices are returned for a list of ids', async () => {
     const store = await open();
     const [first, second] = (await stored(store, 2)) as [VoiceRecord, VoiceRecord];
-    const existing = await store.filterExisting([second.id, newId('voice'), first.id]);
+    const existing = await store.filterExisting([second.id, newId('tts-vc-voice_'), first.id]);
     expect(existing).toEqual(new Set([first.id, second.id]));
     expect(await store.filterExisting([])).toEqual(new Set());
   });

@@ -27,17 +27,17 @@ export interface Simulation {
   readonly isDeaf: boolean;
   /** The running transcription; it may report text and end when it is `confirmed`. */
   readonly transcription:
-    | { readonly itemId: Id<'item'>; readonly confirmed: boolean; readonly text: string }
+    | { readonly itemId: Id<'item_'>; readonly confirmed: boolean; readonly text: string }
     | undefined;
   /** Item ids of committed turns. */
   readonly confirmed: ReadonlySet<string>;
   /** The response that is being synthesized. */
-  readonly spoken: Id<'response'> | undefined;
+  readonly spoken: Id<'resp_'> | undefined;
   /** Text whose synthesis has not started. */
   readonly unspoken: string;
   /** Ended ids for which engines may still report late results. */
-  readonly lateItem: Id<'item'> | undefined;
-  readonly lateResponse: Id<'response'> | undefined;
+  readonly lateItem: Id<'item_'> | undefined;
+  readonly lateResponse: Id<'resp_'> | undefined;
   readonly order: rules.State;
   readonly violations: readonly rules.Violation[];
   readonly idCount: number;

@@ -9,13 +9,13 @@ import { LaunchError, launchService, SERVICE_KEY } from '../../tools/harness/ser
 const [HELLO] = codeIn(
   readFileSync(resolve(import.meta.dirname, '../../docs/guide/plugins.md'), 'utf8'),
 ).filter(({ language }) => language === 'ts');
-/** Uses a body, an error and the caller. */
+/** Uses a body, an error, the caller, and ids and jobs of its own. */
 const ECHO = `
-import { definePlugin, route, ServiceError, strictBody, Type } from 'voice-service/plugin';
+import { definePlugin, newId, route, ServiceError, strictBody, Type } from 'voice-service/plugin';
 
 export default definePlugin({
   name: 'echo',
-  needs: [],
+  needs: ['jobs'],
   routes: [
     route({
       method: 'POST',
@@ -27,8 +27,31 @@ export default definePlugin({
         return { text: body.loud ? 'HELLO' : 'hello', organization: caller.organization };
       },
     }),
+    route({
+      method: 'POST',
+      path: '/v1/echoes',
+      isHidden: true,
+      async handle(_, { jobs }) {
+        const id = newId('echo_');
+        await jobs.enqueue('echo', id);
+        return { id };
+      },
+    }),
+    route({ method: 'GET', path: '/v1/echoes', isHidden: true, handle: (_, { finished }) => ({ finished }) }),
   ],
-  setup: () => ({}),
+  setup({ services: { jobs }, lifecycle }) {
+    const finished = [];
+    lifecycle.runs(jobs, {
+      kind: 'echo',
+      concurrency: 1,
+      async runJob(id) {
+        finished.push(id);
+        return { kind: 'done' };
+      },
+      abandon: () => undefined,
+    });
+    return { services: { jobs, finished } };
+  },
 });
 `;
 
@@ -52,12 +75,9 @@ describe('a plugin in a folder outside the repository', () => {
     expect((await service.fetch('/v1/hello', { headers: {} })).status).toBe(401);
     expect((await service.fetch('/v1/hello', { method: 'PUT' })).status).toBe(405);
 
+    const headers = { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' };
     const post = (name: string, body: unknown) =>
-      service.fetch(`/v1/echo/${name}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
+      service.fetch(`/v1/echo/${name}`, { method: 'POST', headers, body: JSON.stringify(body) });
     expect(await (await post('you', { loud: true })).json()).toEqual({ text: 'HELLO', organization: 'a' });
     const missing = await post('absent', { loud: false });
     expect(missing.status).toBe(404);
@@ -65,6 +85,14 @@ describe('a plugin in a folder outside the repository', () => {
     const invalid = await post('you', { loud: 'yes' });
     expect(invalid.status).toBe(400);
     expect(await invalid.json()).toMatchObject({ error: { param: 'loud' } });
+
+    const { id } = (await (await service.fetch('/v1/echoes', { method: 'POST', headers })).json()) as {
+      id: string;
+    };
+    expect(id).toMatch(/^echo_[0-9a-f]{32}$/);
+    await expect
+      .poll(async () => await (await service.fetch('/v1/echoes')).json())
+      .toEqual({ finished: [id] });
 
     expect(await (await service.fetch('/swagger/json')).json()).toMatchObject({
       paths: { '/v1/hello': { get: { summary: 'Greet', tags: ['hello'] } } },

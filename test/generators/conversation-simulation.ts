@@ -29,12 +29,12 @@ export interface Simulation {
   readonly isInputOpen: boolean;
   readonly hasAudio: boolean;
   /** The detected turn that is not committed. */
-  readonly turn: Id<'item'> | undefined;
-  readonly transcriptions: readonly { readonly itemId: Id<'item'>; readonly text: string }[];
+  readonly turn: Id<'item_'> | undefined;
+  readonly transcriptions: readonly { readonly itemId: Id<'item_'>; readonly text: string }[];
   readonly replies: readonly Reply[];
   /** A reply that was stopped or has ended, and may still report. */
-  readonly lateReply: Id<'response'> | undefined;
-  readonly lateTurn: Id<'item'> | undefined;
+  readonly lateReply: Id<'resp_'> | undefined;
+  readonly lateTurn: Id<'item_'> | undefined;
   readonly hasSpoken: boolean;
   readonly isIdleTimerRunning: boolean;
   /** Received audio, in ms. */
@@ -50,7 +50,7 @@ export interface Simulation {
 }
 
 interface Reply {
-  readonly responseId: Id<'response'>;
+  readonly responseId: Id<'resp_'>;
   readonly isAudio: boolean;
   /** Whether it may only report a failure. */
   readonly isFailure: boolean;
@@ -234,7 +234,7 @@ function performed(before: Simulation, effect: machine.Effect, queue: machine.Ev
   }
 }
 
-function turnEnd(itemId: Id<'item'>, audioEndMs: number): machine.Event[] {
+function turnEnd(itemId: Id<'item_'>, audioEndMs: number): machine.Event[] {
   return [
     { kind: 'speech_stopped', itemId, audioEndMs },
     { kind: 'turn_committed', itemId, isDetected: true },
@@ -254,7 +254,7 @@ function committed(before: Simulation, eventId: string | null, queue: machine.Ev
   return { ...before, idCount, turn: undefined, hasAudio: false };
 }
 
-function withoutReply(before: Simulation, responseId: Id<'response'>): Simulation {
+function withoutReply(before: Simulation, responseId: Id<'resp_'>): Simulation {
   const replies = before.replies.filter((each) => each.responseId !== responseId);
   return { ...before, replies, lateReply: responseId };
 }

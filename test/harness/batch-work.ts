@@ -65,7 +65,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
   const blobs = await openDiskBlobs(await tempDir(), clock);
   const never = new AbortController().signal;
 
-  const textOf = async (id: Id<'file'> | undefined): Promise<string> => {
+  const textOf = async (id: Id<'file-'> | undefined): Promise<string> => {
     const bytes = id === undefined ? undefined : await blobs.read(fileBlob(id), never);
     return bytes === undefined ? '' : Buffer.concat(await Array.fromAsync(bytes)).toString();
   };
@@ -86,13 +86,13 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
     /** Stores an input file and creates a batch. */
     async create(input: string, overrides: Partial<BatchRecord> = {}): Promise<BatchRecord> {
       const created = unixSeconds(clock);
-      const id = newId('file');
+      const id = newId('file-');
       const facts = await blobs.write(fileBlob(id), bytesOf(input), never);
       const organization = overrides.organization ?? 'a';
       const file = { id, organization, purpose: 'batch', filename: 'in.jsonl', createdAt: created } as const;
       await files.put({ ...file, ...facts }, Number.MAX_SAFE_INTEGER);
       const batch: BatchRecord = {
-        id: newId('batch'),
+        id: newId('batch_'),
         organization,
         keyId: 'key',
         endpoint: '/v1/chat/completions',

@@ -175,7 +175,7 @@ export const rejected = (error: ConversationError): machine.Event => ({
 
 // Events of the input.
 
-const itemIdOf = (turn: string): Id<'item'> => `item_${turn}`;
+const itemIdOf = (turn: string): Id<'item_'> => `item_${turn}`;
 export const speechStarted = (turn: string, unplayedMs = 0): machine.Event => ({
   kind: 'speech_started',
   itemId: itemIdOf(turn),

@@ -51,7 +51,8 @@ export interface RealtimeAppParts {
 }
 
 const ANY_VOICE: VoiceLookup = {
-  find: async (id) => (id.startsWith('tts-vc-voice_') ? spokenVoice({ id: id as Id<'voice'> }) : undefined),
+  find: async (id) =>
+    id.startsWith('tts-vc-voice_') ? spokenVoice({ id: id as Id<'tts-vc-voice_'> }) : undefined,
   findSimilar: async () => undefined,
 };
 

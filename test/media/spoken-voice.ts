@@ -13,7 +13,7 @@ export const KOKORO_MIX = writeMix({
 /** A stored voice as passed to engines. Its clip is 5 s of silence. */
 export function spokenVoice(fields: Partial<SpokenVoice> = {}): SpokenVoice {
   return {
-    id: newId('voice'),
+    id: newId('tts-vc-voice_'),
     adaptation: 'adapted',
     refText: 'What the clip says.',
     clip: async () => pcmToWav(new Uint8Array(160_000), 16_000),

@@ -16,7 +16,7 @@ export function clipOf(value: number): Buffer {
 export interface StoredVoiceFiles {
   /** Stores a voice like an enrollment. */
   put(clip: Uint8Array, fields?: Partial<VoiceRecord>): Promise<VoiceRecord>;
-  delete(organization: string, id: Id<'voice'>): Promise<boolean>;
+  delete(organization: string, id: Id<'tts-vc-voice_'>): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -191,7 +191,7 @@ async function* once(samples: Float32Samples) {
 
 function spokenVoice(adaptation: string): SpokenVoice {
   return {
-    id: newId('voice'),
+    id: newId('tts-vc-voice_'),
     adaptation,
     refText: '',
     clip: () => Promise.reject(new Error('this model needs no clip')),

@@ -40,7 +40,7 @@ export class BatchService {
     const created = unixSeconds(clock);
     const batch = await batches.create(
       {
-        id: newId('batch'),
+        id: newId('batch_'),
         organization: caller.organization,
         keyId: caller.keyId,
         ...params,

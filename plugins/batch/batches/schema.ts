@@ -40,7 +40,7 @@ const checker = TypeCompiler.Compile(BatchBody);
 
 /** The validated parameters of a new batch. */
 export interface BatchParams {
-  readonly inputFile: Id<'file'>;
+  readonly inputFile: Id<'file-'>;
   readonly endpoint: OperationUrl;
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly outputExpiresAfterS: number | undefined;
@@ -55,7 +55,7 @@ export function parseBatchParams(body: unknown): BatchParams {
   checkMetadata(fields.metadata ?? {});
   return {
     // The store checks whether the file exists.
-    inputFile: fields.input_file_id as Id<'file'>,
+    inputFile: fields.input_file_id as Id<'file-'>,
     endpoint: fields.endpoint,
     metadata: fields.metadata ?? null,
     outputExpiresAfterS: fields.output_expires_after?.seconds,

@@ -68,7 +68,7 @@ async function sweep(all: CleanupDeps): Promise<void> {
 
 function batch(input: FileRecord, status: BatchRecord['status'], at: number): BatchRecord {
   return {
-    id: newId('batch'),
+    id: newId('batch_'),
     organization: input.organization,
     keyId: 'k',
     endpoint: '/v1/embeddings',

@@ -71,7 +71,7 @@ async function removeExpired(
 async function removePartsOfFinishedBatches(deps: CleanupDeps, signal: AbortSignal): Promise<number> {
   const { batches, blobs } = deps;
   let count = 0;
-  for await (const ids of listOldBlobIds<Id<'batch'>>(deps, BATCHES, signal)) {
+  for await (const ids of listOldBlobIds<Id<'batch_'>>(deps, BATCHES, signal)) {
     const finished = new Set(ids);
     for await (const id of listAll(batches.listOpen, signal)) finished.delete(id);
     for (const id of finished) count += await blobs.deleteAll(`${BATCHES}${id}/`, signal);

@@ -79,7 +79,7 @@ export class FileService {
   async delete({ organization }: Caller, id: string): Promise<void> {
     const { files, blobs, clock, log } = this.#deps;
     if (!(await files.delete(organization, id, unixSeconds(clock)))) throw unknownFile(id);
-    await deleteBlob(blobs, id as Id<'file'>, log);
+    await deleteBlob(blobs, id as Id<'file-'>, log);
   }
 
   /** Waits for open uploads to finish, until the signal fires. */
@@ -99,7 +99,7 @@ export class Upload {
   readonly #organization: string;
   readonly #open: OpenRequest;
   /** Id of a stored blob that certainly has no record and is deleted at the end. */
-  #unrecorded: Id<'file'> | undefined;
+  #unrecorded: Id<'file-'> | undefined;
   #hasFile = false;
 
   constructor(deps: FileServiceDeps, organization: string, open: OpenRequest) {
@@ -138,7 +138,7 @@ export class Upload {
     }
     if (this.#hasFile) throw invalidRequest("'file' must be given exactly once.", 'file', 'invalid_value');
     this.#hasFile = true;
-    const id = newId('file');
+    const id = newId('file-');
     const facts = await this.#deps.blobs.write(fileBlob(id), bytes, signal);
     this.#unrecorded = id;
     return new StoredFile(id, storedName(filename), facts);
@@ -191,7 +191,7 @@ export class Upload {
 }
 
 /** Deletes the bytes of a file. On failure, the cleanup deletes them later. */
-async function deleteBlob(blobs: BlobStore, id: Id<'file'>, log: Logger): Promise<void> {
+async function deleteBlob(blobs: BlobStore, id: Id<'file-'>, log: Logger): Promise<void> {
   try {
     await blobs.delete(fileBlob(id));
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import type { BatchPart } from '../../../src/contract/stores/batch-store.ts';
 
 /** Common prefix of all result parts of a batch. */
-export function partBlobPrefix(batch: Id<'batch'>): string {
+export function partBlobPrefix(batch: Id<'batch_'>): string {
   return `batches/${batch}/`;
 }
 
@@ -14,7 +14,7 @@ export function partBlobPrefix(batch: Id<'batch'>): string {
  * @param sequence number of the checkpoint within the run.
  */
 export function partBlob(
-  batch: Id<'batch'>,
+  batch: Id<'batch_'>,
   runner: string,
   sequence: number,
   kind: BatchPart['kind'],

@@ -43,7 +43,7 @@ export async function storeResultFiles(
     for (const kind of ['output', 'error'] as const) {
       const own = parts.filter((part) => part.kind === kind);
       if (own.length === 0) continue;
-      const id = newId('file');
+      const id = newId('file-');
       const facts = await blobs.write(fileBlob(id), bytesOf(blobs, own, signal, lost), signal);
       if (facts.lengthBytes === 0) {
         await blobs.delete(fileBlob(id));

@@ -11,7 +11,7 @@ export type AttemptResult = {
   /** Bills of the closed calls. They are stored with the result of the line or discarded. */
   readonly bills: readonly LineBill[];
 } & (
-  | { readonly kind: 'succeeded'; readonly requestId: Id<'request'>; readonly body: string }
+  | { readonly kind: 'succeeded'; readonly requestId: Id<'req_'>; readonly body: string }
   | { readonly kind: 'failed'; readonly error: ServiceError }
   /** The signal fired before the call finished. */
   | { readonly kind: 'aborted' }
@@ -30,7 +30,7 @@ export async function attemptLine(
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const { calls, bills } = lineCalls.forLine();
-  const requestId = newId('request');
+  const requestId = newId('req_');
   const caller = { organization: batch.organization, keyId: batch.keyId, requestId };
   try {
     const response = await operation.execute(body, { caller, priority: 'batch', calls }, signal);

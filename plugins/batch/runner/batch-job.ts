@@ -115,10 +115,10 @@ class BatchJob implements BatchJobHandler {
   async runJob(id: string, signal: AbortSignal): Promise<JobOutcome> {
     const { batches, blobs } = this.#deps;
     const runner = crypto.randomUUID();
-    const claimed = await batches.claim(id as Id<'batch'>, runner);
+    const claimed = await batches.claim(id as Id<'batch_'>, runner);
     if (claimed === undefined) {
       // The process that finished the batch may have crashed before it deleted the parts.
-      await blobs.deleteAll(partBlobPrefix(id as Id<'batch'>), signal);
+      await blobs.deleteAll(partBlobPrefix(id as Id<'batch_'>), signal);
       return DONE;
     }
     const { batch, isFirst, progress } = claimed;

@@ -10,21 +10,21 @@ const MAX_BATCHES = 256;
  */
 export class RetryCache {
   readonly #deps: RetryPolicyDeps;
-  readonly #policies = new Map<Id<'batch'>, RetryPolicy>();
+  readonly #policies = new Map<Id<'batch_'>, RetryPolicy>();
 
   constructor(deps: RetryPolicyDeps) {
     this.#deps = deps;
   }
 
   /** Removes and returns the retry state of a batch, or creates it. */
-  takePolicy(batch: Id<'batch'>): RetryPolicy {
+  takePolicy(batch: Id<'batch_'>): RetryPolicy {
     const retries = this.#policies.get(batch) ?? new RetryPolicy(this.#deps);
     this.#policies.delete(batch);
     return retries;
   }
 
   /** Must be called when a run ends. */
-  store(batch: Id<'batch'>, retries: RetryPolicy): void {
+  store(batch: Id<'batch_'>, retries: RetryPolicy): void {
     if (retries.isEmpty) return;
     this.#policies.set(batch, retries);
     const [oldest] = this.#policies.keys();

@@ -24,11 +24,11 @@ export interface PartialTranscriberDeps {
   /** New audio after which a turn is transcribed again, in ms; 0 turns partials off. */
   readonly intervalMs: number;
   readonly clock: Clock;
-  readonly report: (itemId: Id<'item'>, text: string) => void;
+  readonly report: (itemId: Id<'item_'>, text: string) => void;
 }
 
 interface OpenTurn {
-  readonly itemId: Id<'item'>;
+  readonly itemId: Id<'item_'>;
   /** Position in the audio queue. */
   readonly startSample: number;
   transcribedSample: number;
@@ -68,7 +68,7 @@ export class PartialTranscriber {
   }
 
   /** @param startMs start of the turn in the audio of the call. */
-  startTurn(itemId: Id<'item'>, startMs: number): void {
+  startTurn(itemId: Id<'item_'>, startMs: number): void {
     const { rateHz } = this.#audio.format;
     const requested = Math.round(((startMs - this.#startMs) * rateHz) / 1000);
     const startSample = Math.min(this.#audio.endSample, Math.max(this.#audio.startSample, requested));
@@ -76,7 +76,7 @@ export class PartialTranscriber {
   }
 
   /** Ends the turn, whose final transcription replaces partials. */
-  endTurn(itemId: Id<'item'>): void {
+  endTurn(itemId: Id<'item_'>): void {
     if (this.#openTurn?.itemId === itemId) this.#clearTurn();
   }
 

@@ -65,7 +65,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
   readonly #partials: PartialTranscriber;
   readonly #turns: Turns;
   /** Times of the turns whose transcripts are pending. */
-  readonly #times = new Map<Id<'item'>, TurnTimes>();
+  readonly #times = new Map<Id<'item_'>, TurnTimes>();
   /** Error message of the last invalid start message. */
   #startError = '';
   #isInputFinished = false;
@@ -197,7 +197,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
     this.#checkTurnsFinished();
   }
 
-  #count(itemId: Id<'item'>, status: string): void {
+  #count(itemId: Id<'item_'>, status: string): void {
     const { metrics, clock } = this.#deps;
     const endMs = this.#times.get(itemId)?.endMs;
     this.#times.delete(itemId);
@@ -269,7 +269,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
   }
 
   /** Starts the usage call of a turn. Partials start only when the call is open. */
-  async #transcribe(itemId: Id<'item'>): Promise<void> {
+  async #transcribe(itemId: Id<'item_'>): Promise<void> {
     const turn = this.#turns.get(itemId);
     if (turn === undefined) return;
     turn.start();

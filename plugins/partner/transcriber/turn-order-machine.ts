@@ -5,7 +5,7 @@
 
 import type { Id } from '../../../src/contract/core/id.ts';
 
-type ItemId = Id<'item'>;
+type ItemId = Id<'item_'>;
 
 /** The result of a turn. */
 export type TurnEnd =

@@ -103,7 +103,7 @@ export function responseInput(
 
 /** Converts an item of a client: known fields only, complete, without audio, and with an id. */
 export function toItem(item: ClientItem): Item {
-  const common = { id: item.id ?? newId('item'), object: 'realtime.item', status: 'completed' } as const;
+  const common = { id: item.id ?? newId('item_'), object: 'realtime.item', status: 'completed' } as const;
   if (item.type === 'function_call') {
     const { type, name, arguments: args, call_id } = item;
     return {
@@ -111,7 +111,7 @@ export function toItem(item: ClientItem): Item {
       type,
       name,
       arguments: args === '' ? '{}' : args,
-      call_id: call_id ?? newId('toolCall'),
+      call_id: call_id ?? newId('call_'),
     };
   }
   if (item.type === 'function_call_output') {

@@ -60,7 +60,7 @@ export class ConversationConnection implements SocketListener {
   constructor(deps: ConversationConnectionDeps) {
     this.#deps = deps;
     this.#metrics = new ConnectionMetrics(deps.metrics, deps.clock);
-    this.#session = initialConversationSession(newId('session'), deps.model, unixSeconds(deps.clock));
+    this.#session = initialConversationSession(newId('sess_'), deps.model, unixSeconds(deps.clock));
     this.#frames = new FrameQueue({
       ...deps,
       parse: parseConversationFrame,
@@ -69,7 +69,7 @@ export class ConversationConnection implements SocketListener {
     });
     this.#conversation = new Conversation({
       ...deps,
-      conversationId: newId('conversation'),
+      conversationId: newId('conv_'),
       settings: this.#session.settings,
       context: {
         maxPromptTokens: this.#maxPromptTokens(),
@@ -175,7 +175,7 @@ export class ConversationConnection implements SocketListener {
   #send(event: OutgoingEvent | ConversationEvent): void {
     this.#metrics.recordSent(event);
     const sent = this.#deps.dialect === 'ga' ? event : toBetaEvent(event);
-    if (sent !== undefined) this.#socket?.send(JSON.stringify({ event_id: newId('event'), ...sent }));
+    if (sent !== undefined) this.#socket?.send(JSON.stringify({ event_id: newId('event_'), ...sent }));
   }
 
   async #released(): Promise<void> {

@@ -46,7 +46,7 @@ const TIMING = 'response.timing';
 
 /** A session of a conversation. Immutable. */
 export interface ConversationSession extends Omit<SentSettings, 'settings'> {
-  readonly id: Id<'session'>;
+  readonly id: Id<'sess_'>;
   readonly modelId: string;
   /** Unix time in seconds. */
   readonly expiresAt: number;
@@ -60,7 +60,7 @@ export interface ConversationSession extends Omit<SentSettings, 'settings'> {
 
 /** The session of a connection that has sent no update. */
 export function initialConversationSession(
-  id: Id<'session'>,
+  id: Id<'sess_'>,
   model: ConversationModel,
   startedS: number,
 ): ConversationSession {

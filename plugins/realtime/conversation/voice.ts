@@ -50,8 +50,9 @@ export function mergeVoice(
     else if (hasVoice?.(name)) return { name, id: name };
     else if (name === prior.name) return prior;
     else if (OPENAI_NAMES.has(name)) return { name, id: modelVoice };
-    else if (mayBeId('voice', name) && lookup === 'found') return { name, id: name };
-    else if (mayBeId('voice', name) && lookup === 'failed') errors.failed(path, 'lookup failed; retry');
+    else if (mayBeId('tts-vc-voice_', name) && lookup === 'found') return { name, id: name };
+    else if (mayBeId('tts-vc-voice_', name) && lookup === 'failed')
+      errors.failed(path, 'lookup failed; retry');
     else {
       const hint = similarNameHint(name, OPENAI_VOICES);
       const names = OPENAI_VOICES.join(', ');

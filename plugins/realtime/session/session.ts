@@ -78,7 +78,7 @@ export interface TranscriptionSettings {
  * object.
  */
 export interface Session {
-  readonly id: Id<'session'>;
+  readonly id: Id<'sess_'>;
   readonly type: SessionType;
   /** As sent by the client; only echoed. */
   readonly model: string | undefined;
@@ -144,7 +144,7 @@ const NO_HINTS = { language: undefined, languages: undefined, prompt: undefined,
  * @param query query of the upgrade request. Its `model` is echoed; if it names a transcription or speech
  *   model, that model is used. No value is rejected (openai-wire 8.1).
  */
-export function initialSession(id: Id<'session'>, rules: SessionRules, query: URLSearchParams): Session {
+export function initialSession(id: Id<'sess_'>, rules: SessionRules, query: URLSearchParams): Session {
   const requestedModel = query.get('model') ?? '';
   return {
     id,
@@ -318,11 +318,11 @@ function languageOf(
 /**
  * Returns the id of the stored voice that an update names. It must be looked up before the update is merged.
  */
-export function namedVoice(update: unknown): Id<'voice'> | undefined {
+export function namedVoice(update: unknown): Id<'tts-vc-voice_'> | undefined {
   const errors = new UpdateErrors();
   const { voice } = sentFields(update, errors);
   const value = voice && voiceIdOf(voice, errors).value;
-  return typeof value === 'string' && mayBeId('voice', value) ? value : undefined;
+  return typeof value === 'string' && mayBeId('tts-vc-voice_', value) ? value : undefined;
 }
 
 /** A new model that does not have the voice of the session is rejected, unless the update sets the voice too. */
@@ -333,7 +333,7 @@ function ttsModelOf(
   errors: UpdateErrors,
 ): string {
   const model = choiceOf(sent.ttsModel, prior, rules.ttsModels, errors);
-  const isNamed = sent.voice === undefined && voice !== undefined && !mayBeId('voice', voice);
+  const isNamed = sent.voice === undefined && voice !== undefined && !mayBeId('tts-vc-voice_', voice);
   if (!isNamed || model === prior || rules.hasVoice?.(model, voice)) return model;
   errors.invalid(
     `${sent.ttsModel?.path}`,

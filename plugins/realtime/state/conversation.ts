@@ -26,7 +26,7 @@ export interface CreateItemParams {
   /** `root` inserts at the front; absent or null appends. */
   readonly previousItemId?: string | null | undefined;
   /** Id for an item that has none. */
-  readonly freshId: Id<'item'>;
+  readonly freshId: Id<'item_'>;
   /** Maximum length of a user text in Unicode code points, so that it can be synthesized. */
   readonly maxTextCharacters: number;
   /**
@@ -51,7 +51,7 @@ export function createItem(
 }
 
 /** Appends the audio of a committed turn. Its transcript is null until {@link withTranscript}. */
-export function addAudioItem(conversation: Conversation, id: Id<'item'>): InsertedItem {
+export function addAudioItem(conversation: Conversation, id: Id<'item_'>): InsertedItem {
   return insertItem(conversation, {
     id,
     object: 'realtime.item',
@@ -158,7 +158,7 @@ function isWithin(text: string, maxCharacters: number): boolean {
 }
 
 /** Normalizes an item: known fields only, without nulls and without audio. */
-function normalizeItem(item: ClientItem, freshId: Id<'item'>): WireItem {
+function normalizeItem(item: ClientItem, freshId: Id<'item_'>): WireItem {
   const common = { id: item.id ?? freshId, object: 'realtime.item', status: 'completed' } as const;
   if (item.type === 'function_call') {
     const { type, name, arguments: given, call_id } = item;

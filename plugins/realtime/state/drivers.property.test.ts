@@ -210,7 +210,7 @@ describe('transcription', () => {
           const gates = new Gates();
           const trace: (ServerEvent | 'row')[] = [];
           const rows: UsageEntry[] = [];
-          const turns = new Map<Id<'item'>, TurnAudio>();
+          const turns = new Map<Id<'item_'>, TurnAudio>();
           let runs = 0;
           const engine = new FakeSttEngine({
             deltas: ['Ask', ' not', ' what.'],
@@ -253,16 +253,16 @@ describe('transcription', () => {
           });
 
           let made = 0;
-          let open: Id<'item'> | undefined;
+          let open: Id<'item_'> | undefined;
           const committed: string[] = [];
-          const commit = (itemId: Id<'item'>) => {
+          const commit = (itemId: Id<'item_'>) => {
             turns.get(itemId)?.end();
             committed.push(itemId);
             happened({ kind: 'turn_committed', itemId });
           };
-          const fresh = (audio: TurnAudio): Id<'item'> => {
+          const fresh = (audio: TurnAudio): Id<'item_'> => {
             made += 1;
-            const itemId: Id<'item'> = `item_${made}`;
+            const itemId: Id<'item_'> = `item_${made}`;
             turns.set(itemId, audio);
             return itemId;
           };

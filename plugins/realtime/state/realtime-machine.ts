@@ -42,7 +42,7 @@ export interface State {
   readonly dialect: Dialect;
   /** Whether the client selected the dialect when it connected. Otherwise its first update may select it. */
   readonly dialectFixed: boolean;
-  readonly conversationId: Id<'conversation'>;
+  readonly conversationId: Id<'conv_'>;
   readonly conversation: Conversation;
   readonly transcription: transcription.State;
   readonly response: response.State;
@@ -59,8 +59,8 @@ export type Event =
       /** Lookup result of the voice that a `session.update` names. */
       readonly voice?: VoiceLookupResult | undefined;
       /** Ids for objects that this event may create. */
-      readonly freshItemId: Id<'item'>;
-      readonly freshResponseId: Id<'response'>;
+      readonly freshItemId: Id<'item_'>;
+      readonly freshResponseId: Id<'resp_'>;
     }
   /** A frame was rejected. */
   | { readonly kind: 'frame_rejected'; readonly error: ProtocolError; readonly eventId: string | null }
@@ -84,11 +84,11 @@ export type Effect =
   | Exclude<transcription.Effect, { kind: 'send' }>
   | {
       readonly kind: 'synthesize';
-      readonly responseId: Id<'response'>;
+      readonly responseId: Id<'resp_'>;
       readonly text: string;
       readonly session: Session;
     }
-  | { readonly kind: 'stop_response'; readonly responseId: Id<'response'> }
+  | { readonly kind: 'stop_response'; readonly responseId: Id<'resp_'> }
   | { readonly kind: 'close'; readonly reason: 'shutting_down' | 'internal_error' }
   | { readonly kind: 'release' };
 
@@ -107,7 +107,7 @@ export interface InitialState {
   readonly session: Session;
   readonly dialect: Dialect;
   readonly dialectFixed: boolean;
-  readonly conversationId: Id<'conversation'>;
+  readonly conversationId: Id<'conv_'>;
 }
 
 /** Returns the state of a connection whose upgrade was accepted. */
@@ -263,7 +263,7 @@ class Transition {
     this.effects.push({ kind: 'commit_input', eventId });
   }
 
-  #createItem(command: ClientCommand & { type: 'conversation.item.create' }, freshId: Id<'item'>): void {
+  #createItem(command: ClientCommand & { type: 'conversation.item.create' }, freshId: Id<'item_'>): void {
     const inserted = createItem(this.state.conversation, {
       item: command.item,
       previousItemId: command.previous_item_id,
@@ -285,8 +285,8 @@ class Transition {
 
   #createResponse(
     command: ClientCommand & { type: 'response.create' },
-    itemId: Id<'item'>,
-    responseId: Id<'response'>,
+    itemId: Id<'item_'>,
+    responseId: Id<'resp_'>,
   ): void {
     const { session, conversation, conversationId } = this.state;
     const eventId = command.event_id ?? null;
@@ -362,7 +362,7 @@ class Transition {
     }
   }
 
-  #committed(itemId: Id<'item'>): void {
+  #committed(itemId: Id<'item_'>): void {
     const inserted = addAudioItem(this.state.conversation, itemId);
     const { item, previousItemId: previous_item_id } = inserted;
     this.state = { ...this.state, conversation: inserted.conversation };

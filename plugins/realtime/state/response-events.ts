@@ -12,7 +12,7 @@ import type {
 
 /** Fields of a response that depend on the session at its creation. */
 export interface ResponseTemplate {
-  readonly conversationId: Id<'conversation'>;
+  readonly conversationId: Id<'conv_'>;
   readonly format: WireFormat;
   /** Id of the stored voice; undefined for the default voice. */
   readonly voice: string | undefined;
@@ -22,9 +22,9 @@ export interface ResponseTemplate {
 
 /** Identity of a response from its creation on. */
 export interface ResponseIdentity {
-  readonly responseId: Id<'response'>;
+  readonly responseId: Id<'resp_'>;
   /** Id of the assistant item that it creates. */
-  readonly itemId: Id<'item'>;
+  readonly itemId: Id<'item_'>;
   /** Id of the preceding item; null for the first item of the conversation. */
   readonly previousItemId: string | null;
   readonly template: ResponseTemplate;
@@ -135,7 +135,7 @@ function responseFields({ responseId, template }: ResponseIdentity) {
   } as const;
 }
 
-function itemFields(id: Id<'item'>, status: WireAssistantItem['status']) {
+function itemFields(id: Id<'item_'>, status: WireAssistantItem['status']) {
   return { id, object: 'realtime.item', type: 'message', status, role: 'assistant' } as const;
 }
 

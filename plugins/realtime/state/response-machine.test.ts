@@ -17,7 +17,7 @@ import {
   type SynthesisEvent,
 } from './response-machine.ts';
 
-type ResponseId = Id<'response'>;
+type ResponseId = Id<'resp_'>;
 const R = 'resp_R';
 const OTHER = 'resp_other';
 

@@ -16,7 +16,7 @@ import {
   startedEvents,
 } from './response-events.ts';
 
-type ResponseId = Id<'response'>;
+type ResponseId = Id<'resp_'>;
 
 export type State =
   | { readonly kind: 'idle' }

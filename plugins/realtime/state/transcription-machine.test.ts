@@ -16,7 +16,7 @@ import {
   type State,
 } from './transcription-machine.ts';
 
-type ItemId = Id<'item'>;
+type ItemId = Id<'item_'>;
 const A = 'item_A';
 const B = 'item_B';
 const C = 'item_C';

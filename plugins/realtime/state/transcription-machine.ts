@@ -12,7 +12,7 @@ import { MAX_PENDING_TURNS } from '../limits.ts';
 import type { WireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
 
-type ItemId = Id<'item'>;
+type ItemId = Id<'item_'>;
 
 /** An unfinished turn. A turn of server_vad is committed later than it is opened. */
 interface Turn {

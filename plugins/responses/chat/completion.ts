@@ -5,7 +5,7 @@ import type { FinishReason, TextEvent, TokenUsage } from '../../../src/contract/
 
 /** Fields shared by all objects of one completion. */
 export interface CompletionHead {
-  readonly id: Id<'completion'>;
+  readonly id: Id<'chatcmpl-'>;
   /** Unix time in seconds. */
   readonly created: number;
   readonly model: string;

@@ -28,7 +28,7 @@ function setUp(options: FakeTextOptions = {}, billing: RecordedCallsOptions = {}
     log: new RecordingLogger(),
   });
   const context = {
-    caller: { organization: 'org', keyId: 'key', requestId: newId('request') },
+    caller: { organization: 'org', keyId: 'key', requestId: newId('req_') },
     priority: 'interactive',
     calls,
   } as const;

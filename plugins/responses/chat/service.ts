@@ -32,7 +32,7 @@ export class ChatService {
 
   /** Returns the shared fields of a completion that starts now. */
   head(model: string): CompletionHead {
-    return { id: newId('completion'), created: unixSeconds(this.#deps.clock), model };
+    return { id: newId('chatcmpl-'), created: unixSeconds(this.#deps.clock), model };
   }
 
   /**

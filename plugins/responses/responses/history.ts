@@ -20,7 +20,7 @@ const ITEM_ID = /^[a-z]+_([0-9a-f]{32})_i?\d+$/;
  */
 export async function loadConversation(
   { previous, input, instructions, store: isStored }: ResponseParams,
-  response: Id<'response'>,
+  response: Id<'resp_'>,
   store: ResponseStore,
   organization: string,
 ): Promise<{ readonly input: readonly ConversationItem[]; readonly messages: readonly ChatMessage[] }> {

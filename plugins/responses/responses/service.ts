@@ -36,14 +36,14 @@ type Events = AsyncGenerator<ResponseEvent, void, undefined>;
 
 export class ResponseService {
   readonly #deps: ResponseServiceDeps;
-  readonly #unfinished = new Set<Id<'response'>>();
+  readonly #unfinished = new Set<Id<'resp_'>>();
 
   constructor(deps: ResponseServiceDeps) {
     this.#deps = deps;
   }
 
   /** Ids of the stored responses in progress. */
-  unfinishedIds(): readonly Id<'response'>[] {
+  unfinishedIds(): readonly Id<'resp_'>[] {
     return [...this.#unfinished];
   }
 
@@ -83,7 +83,7 @@ export class ResponseService {
     const resources = new AsyncDisposableStack();
     resources.adopt(job, (it) => it.end());
     try {
-      const id = newId('response');
+      const id = newId('resp_');
       const { input, messages } = await loadConversation(params, id, responses, caller.organization);
       const toolLoop = resources.use(
         await ToolLoop.open({ params, engine, messages, context, tools, log, clock }),
@@ -118,7 +118,7 @@ export class ResponseService {
 interface ResponseRunDeps {
   readonly params: ResponseParams;
   readonly context: OperationContext;
-  readonly id: Id<'response'>;
+  readonly id: Id<'resp_'>;
   readonly input: Awaited<ReturnType<typeof loadConversation>>['input'];
   readonly toolLoop: ToolLoop;
   /** Undefined if the response is not stored. */

@@ -13,7 +13,7 @@ const PAGE_SIZE = 100;
 export interface StaleResponseReaperDeps {
   readonly responses: ResponseStore;
   /** Returns the stored responses that this process is generating. */
-  readonly open: () => readonly Id<'response'>[];
+  readonly open: () => readonly Id<'resp_'>[];
   readonly clock: Clock;
   readonly log: Logger;
 }

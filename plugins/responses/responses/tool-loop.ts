@@ -68,7 +68,7 @@ export class ToolLoop implements AsyncDisposable {
   readonly #deps: ToolLoopDeps;
   /** Tools by the function name that the model uses. */
   readonly #tools = new Map<string, BuiltInTool>();
-  readonly #container: Id<'container'> = newId('container');
+  readonly #container: Id<'cntr_'> = newId('cntr_');
   #messages: readonly ChatMessage[];
   #runsLeft: number;
   #tokens: TokenUsage = { input: 0, output: 0, cached: 0, reasoning: 0 };
@@ -191,7 +191,7 @@ export class ToolLoop implements AsyncDisposable {
       if (event.kind === 'tool_call') {
         const { index, name } = event;
         // Engines may reuse call ids in each generation, so new ids are assigned.
-        const call: PendingCall = { index, id: newId('toolCall'), name, arguments: '' };
+        const call: PendingCall = { index, id: newId('call_'), name, arguments: '' };
         calls.push(call);
         const tool = this.#tools.get(name);
         if (deferred.length > 0 || tool) deferred.push(call);

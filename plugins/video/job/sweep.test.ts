@@ -32,7 +32,7 @@ it('deletes unneeded blobs after a day', async () => {
   const [{ id: open }, { id: ended }] = [await app.create(), await app.create()];
   await app.run(ended);
   const { runner = '' } = (await app.store.get('a', ended)) ?? {};
-  const gone = newId('video');
+  const gone = newId('video_');
   await write(
     app.blobs,
     inputBlob(ended),

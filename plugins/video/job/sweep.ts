@@ -42,7 +42,7 @@ export function startVideoSweep(deps: VideoSweepDeps): IntervalTask {
 async function removeUnneeded(deps: VideoSweepDeps, signal: AbortSignal): Promise<number> {
   const { videos, blobs } = deps;
   let count = 0;
-  for await (const ids of listOldBlobIds<Id<'video'>>(deps, VIDEOS, signal)) {
+  for await (const ids of listOldBlobIds<Id<'video_'>>(deps, VIDEOS, signal)) {
     const states = new Map((await videos.listStates(ids)).map((state) => [state.id, state]));
     for (const id of ids) {
       signal.throwIfAborted();

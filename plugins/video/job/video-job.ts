@@ -102,8 +102,8 @@ class VideoJob implements VideoJobHandler {
     const { videos, clock } = this.#deps;
     const runner = crypto.randomUUID();
     const at = unixSeconds(clock);
-    const video = await videos.claim(id as Id<'video'>, runner, at);
-    if (video === undefined) return await this.#cleanUp(id as Id<'video'>, signal);
+    const video = await videos.claim(id as Id<'video_'>, runner, at);
+    if (video === undefined) return await this.#cleanUp(id as Id<'video_'>, signal);
     const { effect } = next(video.status, { kind: 'claimed', late: at - video.createdAt >= TIMEOUT_S });
     if (effect?.kind === 'time_out') return await this.#timeOut(video, runner);
     const folder = await WorkFolder.open(this.#deps.folder);
@@ -233,7 +233,7 @@ class VideoJob implements VideoJobHandler {
    * Deletes the blobs that a finished job does not need, including those of a crashed runner. A deleted job needs none.
    * A job that another runner has claimed is left to that runner.
    */
-  async #cleanUp(id: Id<'video'>, signal: AbortSignal): Promise<JobOutcome> {
+  async #cleanUp(id: Id<'video_'>, signal: AbortSignal): Promise<JobOutcome> {
     const { videos, blobs } = this.#deps;
     const [state = { id, status: 'failed' as const, runner: undefined }] = await videos.listStates([id]);
     if (next(state.status, { kind: 'claimed', late: false }).effect?.kind !== 'clean_up') return REQUEUE;

@@ -9,14 +9,14 @@ export type MicroCredits = number;
 /** A call that is open: started, without a usage row. */
 export interface JournalCall {
   /** Id of the later usage row. Therefore a call cannot have two rows. */
-  readonly id: Id<'usage'>;
+  readonly id: Id<'usage_'>;
   /** Id of the process that handles the call. */
   readonly instance: string;
   /** Unix seconds. */
   readonly openedAt: number;
   readonly endpoint: EndpointLabel;
   readonly organization: string;
-  readonly requestId: Id<'request'>;
+  readonly requestId: Id<'req_'>;
   readonly model: string;
   /** Reserved credits; 0 for a free call. */
   readonly reserved: MicroCredits;
@@ -58,7 +58,7 @@ export interface CallJournal {
    * @param at Unix seconds.
    * @returns false if the call is not open.
    */
-  discardCall(id: Id<'usage'>, at: number): Promise<boolean>;
+  discardCall(id: Id<'usage_'>, at: number): Promise<boolean>;
   /** Lists open calls of a process, oldest first. */
   listOpenCalls(instance: string, limit: number): Promise<readonly JournalCall[]>;
   /** Stores the heartbeat of a process. */
@@ -95,7 +95,7 @@ export interface CreditTransfer {
   /** Unix seconds: time of the grant, opening or discard, or `createdAt` of the usage row. */
   readonly at: number;
   /** Call of the transfer; absent for a grant. */
-  readonly call?: Id<'usage'>;
+  readonly call?: Id<'usage_'>;
   /** Changed accounts, each once and with an amount other than 0. Amounts add up to 0. */
   readonly entries: readonly { readonly account: CreditAccount; readonly amount: MicroCredits }[];
 }

@@ -7,7 +7,7 @@ export const KEY_ROLES = ['admin', 'member'] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
 
 export interface ApiKeyRecord {
-  readonly id: Id<'key'>;
+  readonly id: Id<'key_'>;
   readonly organization: string;
   /** Display name. */
   readonly name: string | null;

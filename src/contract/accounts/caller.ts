@@ -6,7 +6,7 @@ export interface Caller {
   readonly organization: string;
   /** Public id of the API key. */
   readonly keyId: string;
-  readonly requestId: Id<'request'>;
+  readonly requestId: Id<'req_'>;
 }
 
 /** Owner and permissions of an API key. */
@@ -18,5 +18,5 @@ export interface Principal extends Omit<Caller, 'requestId'> {
    */
   readonly operator: boolean;
   /** Absent for keys of API_KEYS. */
-  readonly storedKey?: Id<'key'>;
+  readonly storedKey?: Id<'key_'>;
 }

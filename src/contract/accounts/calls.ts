@@ -98,7 +98,7 @@ export interface JobBill {
 
 export interface JobCalls {
   /** Returns the id of a new call and the credits to reserve for its maximum usage. */
-  prepareCall(call: NewCall): { readonly id: Id<'usage'>; readonly reserved: MicroCredits };
+  prepareCall(call: NewCall): { readonly id: Id<'usage_'>; readonly reserved: MicroCredits };
   /** Creates the usage row of a call that ends now, and its cost. */
   createBill(call: JobCall, end: { readonly status: UsageStatus } & CallUsage): JobBill;
   /** Updates the metrics for a stored row. */

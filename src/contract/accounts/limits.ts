@@ -33,5 +33,5 @@ export interface CallLimits {
    * @returns a function that releases the slot; must be called once.
    * @throws ServiceError `rate_limited` if the key or the organization has too many open calls.
    */
-  acquire(user: LimitedUser, call: Id<'usage'>): Promise<() => void>;
+  acquire(user: LimitedUser, call: Id<'usage_'>): Promise<() => void>;
 }

@@ -13,7 +13,7 @@ export type UsageStatus = 'completed' | 'cancelled' | 'failed';
 export interface UsageEntry {
   readonly endpoint: EndpointLabel;
   readonly organization: string;
-  readonly requestId: Id<'request'>;
+  readonly requestId: Id<'req_'>;
   readonly model: string;
   readonly status: UsageStatus;
   readonly inputTokens: number;
@@ -28,7 +28,7 @@ export interface UsageEntry {
 }
 
 export interface UsageRecord extends UsageEntry {
-  readonly id: Id<'usage'>;
+  readonly id: Id<'usage_'>;
   /** Unix seconds. */
   readonly createdAt: number;
 }

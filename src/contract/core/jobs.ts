@@ -1,9 +1,7 @@
 /**
  * Durable background jobs. A job is run until one run reports that it is done. The queue stores only the kind
- * and id of a job; its feature stores the content and the progress.
+ * and id of a job; its feature names the kind and stores the content and the progress.
  */
-
-export type JobKind = 'batch' | 'video';
 
 /**
  * `done` removes the job. `again` runs it again after `delayMs`, possibly in another process; other waiting
@@ -12,7 +10,8 @@ export type JobKind = 'batch' | 'video';
 export type JobOutcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly delayMs: number };
 
 export interface JobHandler {
-  readonly kind: JobKind;
+  /** Name of a kind of jobs, unique to its feature: letters, digits, `-` and `_`. */
+  readonly kind: string;
   /** Maximum number of concurrent jobs of this kind in this process. */
   readonly concurrency: number;
   /**
@@ -39,7 +38,7 @@ export interface JobQueue {
    * Stores a job durably. Does nothing if the job is already queued or running.
    * @throws ServiceError `overloaded` if the queue is unavailable.
    */
-  enqueue(kind: JobKind, id: string): Promise<void>;
+  enqueue(kind: string, id: string): Promise<void>;
   /**
    * Starts running jobs of a kind, including jobs that earlier processes left. At most one runner per kind.
    */

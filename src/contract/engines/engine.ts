@@ -166,7 +166,7 @@ export interface TtsEngine extends Loadable {
    * the engine uploads no voices.
    * @throws ServiceError `upstream` or `overloaded` if the server did not delete it.
    */
-  deleteVoice?(voice: Id<'voice'>): Promise<void>;
+  deleteVoice?(voice: Id<'tts-vc-voice_'>): Promise<void>;
   ready(): ReadyReport;
   /** Releases workers, sessions and sockets. Idempotent. */
   close(): Promise<void>;

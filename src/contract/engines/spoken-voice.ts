@@ -5,7 +5,7 @@ import type { Id } from '../core/id.ts';
 
 /** A stored voice. Engines read only the properties that they need. */
 export interface SpokenVoice {
-  readonly id: Id<'voice'>;
+  readonly id: Id<'tts-vc-voice_'>;
   /**
    * Adaptation created by a {@link VoiceFitter}; undefined if there is none yet or no local model uses
    * adaptations.

@@ -49,7 +49,7 @@ export interface ClipReader {
 
 /** A measured clip to extend, within the limits of the model. */
 export interface ExtensionRequest {
-  readonly video: Id<'video'>;
+  readonly video: Id<'video_'>;
   /** Local path of the clip. */
   readonly clip: string;
   readonly facts: ClipFacts;

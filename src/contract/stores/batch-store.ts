@@ -72,12 +72,12 @@ export interface BatchTimes {
 }
 
 export interface BatchRecord {
-  readonly id: Id<'batch'>;
+  readonly id: Id<'batch_'>;
   readonly organization: string;
   /** API key that created the batch. Usage rows of its lines are billed to this key. */
   readonly keyId: string;
   readonly endpoint: OperationUrl;
-  readonly inputFile: Id<'file'>;
+  readonly inputFile: Id<'file-'>;
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Lifetime of the result files in seconds; undefined means unlimited. */
   readonly outputExpiresAfterS?: number | undefined;
@@ -89,8 +89,8 @@ export interface BatchRecord {
   readonly model?: string | undefined;
   /** Validation errors of the input, at most 100. */
   readonly errors: readonly BatchError[];
-  readonly outputFile?: Id<'file'> | undefined;
-  readonly errorFile?: Id<'file'> | undefined;
+  readonly outputFile?: Id<'file-'> | undefined;
+  readonly errorFile?: Id<'file-'> | undefined;
 }
 
 /** Progress of a batch: all lines before `line`, and the later lines in `ahead`, have a stored result. */
@@ -187,18 +187,18 @@ export interface BatchStore {
    * @param runner unique name of this claim.
    * @returns undefined if the batch does not exist or has finished.
    */
-  claim(id: Id<'batch'>, runner: string): Promise<ClaimedBatch | undefined>;
+  claim(id: Id<'batch_'>, runner: string): Promise<ClaimedBatch | undefined>;
   /**
    * Returns the current batch for its runner.
    * @returns undefined if another runner has it.
    */
-  refresh(id: Id<'batch'>, runner: string): Promise<BatchRecord | undefined>;
+  refresh(id: Id<'batch_'>, runner: string): Promise<BatchRecord | undefined>;
   /**
    * Changes `validating` to `in_progress`.
    * @returns false if another runner has the batch or it was cancelled.
    */
   startProcessing(
-    id: Id<'batch'>,
+    id: Id<'batch_'>,
     runner: string,
     facts: { readonly total: number; readonly model: string | undefined; readonly at: number },
   ): Promise<boolean>;
@@ -206,27 +206,27 @@ export interface BatchStore {
    * Changes `validating` to `failed`.
    * @returns false if another runner has the batch or it was cancelled.
    */
-  fail(id: Id<'batch'>, runner: string, errors: readonly BatchError[], at: number): Promise<boolean>;
+  fail(id: Id<'batch_'>, runner: string, errors: readonly BatchError[], at: number): Promise<boolean>;
   /**
    * Saves results, progress, counts, usage rows and charges in one transaction. Allowed while the batch is
    * `in_progress` (also while it expires) or `cancelling`.
    * @returns undefined if another runner has the batch and nothing was saved.
    */
-  checkpoint(id: Id<'batch'>, runner: string, checkpoint: Checkpoint): Promise<SavedCheckpoint | undefined>;
+  checkpoint(id: Id<'batch_'>, runner: string, checkpoint: Checkpoint): Promise<SavedCheckpoint | undefined>;
   /**
    * Changes `in_progress` to `finalizing`, after every line has a result.
    * @returns false if another runner has the batch or it was cancelled.
    */
-  finalize(id: Id<'batch'>, runner: string, at: number): Promise<boolean>;
+  finalize(id: Id<'batch_'>, runner: string, at: number): Promise<boolean>;
   /** Lists the result parts of all checkpoints, in order. */
-  listParts(id: Id<'batch'>): Promise<readonly BatchPart[]>;
+  listParts(id: Id<'batch_'>): Promise<readonly BatchPart[]>;
   /**
    * Finishes a batch and stores its result files in the same transaction: `finalizing` to `completed`,
    * `cancelling` to `cancelled`, `in_progress` to `expired`. Removes its parts.
    * @returns false if another runner has the batch.
    */
   finish(
-    id: Id<'batch'>,
+    id: Id<'batch_'>,
     runner: string,
     end: {
       readonly status: 'completed' | 'cancelled' | 'expired';
@@ -240,5 +240,5 @@ export interface BatchStore {
    * Lists unfinished batches of all organizations, oldest first, so that jobs missing in the queue are
    * enqueued again.
    */
-  listOpen(limit: number, after?: Id<'batch'>): Promise<readonly Id<'batch'>[]>;
+  listOpen(limit: number, after?: Id<'batch_'>): Promise<readonly Id<'batch_'>[]>;
 }

@@ -11,7 +11,7 @@ export const MAX_INPUT_FILE_BYTES = 200 * 1024 * 1024;
 export type FilePurpose = 'batch' | 'batch_output';
 
 export interface FileRecord {
-  readonly id: Id<'file'>;
+  readonly id: Id<'file-'>;
   readonly organization: string;
   readonly purpose: FilePurpose;
   readonly filename: string;
@@ -25,7 +25,7 @@ export interface FileRecord {
 }
 
 /** Returns the blob name of a file. */
-export function fileBlob(id: Id<'file'>): string {
+export function fileBlob(id: Id<'file-'>): string {
   return `files/${id}`;
 }
 
@@ -93,7 +93,7 @@ export interface FileStore {
   /** Lists files of all organizations that expired before `at` and that no batch reads, oldest first. */
   listExpired(at: number, limit: number): Promise<readonly FileRecord[]>;
   /** Returns the ids that are stored files. */
-  filterExisting(ids: readonly Id<'file'>[]): Promise<ReadonlySet<Id<'file'>>>;
+  filterExisting(ids: readonly Id<'file-'>[]): Promise<ReadonlySet<Id<'file-'>>>;
   /**
    * Deletes idempotency keys, including those of batches and videos.
    * @param before Unix seconds: keys created earlier are deleted.

@@ -1,6 +1,5 @@
 /** Table of the embedded job queue: jobs and their leases. */
 
-import type { JobKind } from '../core/jobs.ts';
 import type { Traceparent } from '../core/tracer.ts';
 
 /** A job claimed by a run. */
@@ -14,7 +13,7 @@ export interface ClaimedJob {
 
 /** Lease of one run on a job. */
 export interface JobLease {
-  readonly kind: JobKind;
+  readonly kind: string;
   /** Unique name of the run. */
   readonly lease: string;
 }
@@ -25,7 +24,7 @@ export const MAX_SCHEDULE_AHEAD_MS = 600_000;
 /** Times are Unix milliseconds. Calls with a lease that has been replaced have no effect. */
 export interface JobStore {
   /** Stores a job that can be claimed immediately. Does nothing if the job exists. */
-  addJob(kind: JobKind, id: string, at: number, cause?: Traceparent): Promise<void>;
+  addJob(kind: string, id: string, at: number, cause?: Traceparent): Promise<void>;
   /**
    * Claims the job that has been available longest; undefined if none is available. Concurrent calls never
    * claim the same job. A job scheduled more than {@link MAX_SCHEDULE_AHEAD_MS} ahead is available
@@ -45,7 +44,7 @@ export interface JobStore {
   /** Removes the job of a lease. */
   removeJob(lease: string): Promise<void>;
   /** Lists the leases on jobs of a kind, including expired ones. */
-  leases(kind: JobKind): Promise<readonly string[]>;
+  leases(kind: string): Promise<readonly string[]>;
   /** Releases the job of a crashed run without counting a failure. */
   releaseJob(lease: string, at: number): Promise<void>;
 }

@@ -17,7 +17,7 @@ export interface StoredItem {
  * whole object, as JSON preserves it.
  */
 export interface StoredResponse {
-  readonly id: Id<'response'>;
+  readonly id: Id<'resp_'>;
   /** Unix seconds. */
   readonly created_at: number;
   readonly status: ResponseStatus;
@@ -87,7 +87,7 @@ export interface ResponseStore {
    * Records that `in_progress` responses are being worked on.
    * @param at Unix seconds.
    */
-  recordHeartbeat(ids: readonly Id<'response'>[], at: number): Promise<void>;
+  recordHeartbeat(ids: readonly Id<'resp_'>[], at: number): Promise<void>;
   /**
    * Lists `in_progress` responses of all organizations whose last heartbeat (or creation) is older than
    * `before`, because their process has exited. Oldest first.

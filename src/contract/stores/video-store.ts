@@ -35,11 +35,11 @@ export interface GeneratedVideo {
 }
 
 export interface VideoRecord {
-  readonly id: Id<'video'>;
+  readonly id: Id<'video_'>;
   readonly organization: string;
   /** Id of its billed call, and of the later usage row. */
-  readonly call: Id<'usage'>;
-  readonly requestId: Id<'request'>;
+  readonly call: Id<'usage_'>;
+  readonly requestId: Id<'req_'>;
   readonly model: string;
   readonly prompt: string;
   readonly status: VideoStatus;
@@ -58,7 +58,7 @@ export interface VideoRecord {
   /** Input clip. Its blob {@link inputBlob} exists until the job has finished. */
   readonly clip: ClipFacts;
   /** Job whose segment is the input clip; undefined for an upload. */
-  readonly source?: Id<'video'> | undefined;
+  readonly source?: Id<'video_'> | undefined;
   /** Only for completed jobs. */
   readonly result?: GeneratedVideo | undefined;
   /** Only for failed jobs. */
@@ -70,12 +70,12 @@ export interface VideoRecord {
 }
 
 /** Returns the prefix of the names of all blobs of a job. */
-export function videoBlobs(id: Id<'video'>): string {
+export function videoBlobs(id: Id<'video_'>): string {
   return `videos/${id}/`;
 }
 
 /** Returns the blob name of the input clip. */
-export function inputBlob(id: Id<'video'>): string {
+export function inputBlob(id: Id<'video_'>): string {
   return `${videoBlobs(id)}input`;
 }
 
@@ -83,12 +83,12 @@ export function inputBlob(id: Id<'video'>): string {
  * Returns the blob name of the segment of a runner. Each runner has its own name, so that a runner that lost
  * its claim overwrites nothing.
  */
-export function segmentBlob(id: Id<'video'>, runner: string): string {
+export function segmentBlob(id: Id<'video_'>, runner: string): string {
   return `${videoBlobs(id)}${runner}.mp4`;
 }
 
 /** Returns the blob name of the first frame of the segment of a runner. */
-export function thumbnailBlob(id: Id<'video'>, runner: string): string {
+export function thumbnailBlob(id: Id<'video_'>, runner: string): string {
   return `${videoBlobs(id)}${runner}.webp`;
 }
 
@@ -165,24 +165,24 @@ export interface VideoStore {
    * @param runner unique name of this claim, of `a-z 0-9 -`.
    * @returns undefined if the job does not exist or has finished.
    */
-  claim(id: Id<'video'>, runner: string, at: number): Promise<VideoRecord | undefined>;
+  claim(id: Id<'video_'>, runner: string, at: number): Promise<VideoRecord | undefined>;
   /**
    * Stores the state that the engine needs to resume.
    * @returns false if another runner has the job.
    */
-  saveEngineState(id: Id<'video'>, runner: string, state: string): Promise<boolean>;
+  saveEngineState(id: Id<'video_'>, runner: string, state: string): Promise<boolean>;
   /**
    * Finishes an `in_progress` job and settles its cost with the usage row in the same transaction.
    * @param bill of the job's call. Cost beyond the reservation is taken from the available credits as far as
    *   they suffice.
    * @returns false if another runner has the job and nothing was changed.
    */
-  finish(id: Id<'video'>, runner: string, end: VideoOutcome, bill: JobBill): Promise<boolean>;
+  finish(id: Id<'video_'>, runner: string, end: VideoOutcome, bill: JobBill): Promise<boolean>;
   /**
    * Lists unfinished jobs of all organizations, oldest first, so that jobs missing in the queue are enqueued
    * again.
    */
-  listOpen(limit: number, after?: Id<'video'>): Promise<readonly Id<'video'>[]>;
+  listOpen(limit: number, after?: Id<'video_'>): Promise<readonly Id<'video_'>[]>;
   /** Returns the states of the jobs that exist. */
-  listStates(ids: readonly Id<'video'>[]): Promise<readonly VideoState[]>;
+  listStates(ids: readonly Id<'video_'>[]): Promise<readonly VideoState[]>;
 }

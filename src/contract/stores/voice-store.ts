@@ -7,7 +7,7 @@ export const MIN_CLIP_S = 5;
 export const MAX_CLIP_S = 15;
 
 export interface VoiceRecord {
-  readonly id: Id<'voice'>;
+  readonly id: Id<'tts-vc-voice_'>;
   readonly organization: string;
   /** API key that created the voice. */
   readonly keyId: string;
@@ -28,7 +28,7 @@ export interface VoiceRecord {
 }
 
 /** Returns the blob name of the clip: WAV, 16-bit mono, at the sample rate of the upload. */
-export function clipBlob(id: Id<'voice'>): string {
+export function clipBlob(id: Id<'tts-vc-voice_'>): string {
   return `voices/${id}`;
 }
 
@@ -69,17 +69,17 @@ export interface VoiceStore {
    */
   delete(organization: string, id: string): Promise<boolean>;
   /** Returns a voice of any organization, to create its adaptation again. */
-  find(id: Id<'voice'>): Promise<VoiceRecord | undefined>;
+  find(id: Id<'tts-vc-voice_'>): Promise<VoiceRecord | undefined>;
   /**
    * Replaces the adaptation; undefined removes it.
    * @returns false if the voice was deleted in the meantime.
    */
-  setAdaptation(id: Id<'voice'>, adaptation: string | undefined): Promise<boolean>;
+  setAdaptation(id: Id<'tts-vc-voice_'>, adaptation: string | undefined): Promise<boolean>;
   /** Lists the adaptations of all organizations, ordered by id, to check whether they can still be used. */
   listAdaptations(
     limit: number,
-    after?: Id<'voice'>,
+    after?: Id<'tts-vc-voice_'>,
   ): Promise<readonly Pick<VoiceRecord, 'id' | 'adaptation'>[]>;
   /** Returns the ids that are stored voices. */
-  filterExisting(ids: readonly Id<'voice'>[]): Promise<ReadonlySet<Id<'voice'>>>;
+  filterExisting(ids: readonly Id<'tts-vc-voice_'>[]): Promise<ReadonlySet<Id<'tts-vc-voice_'>>>;
 }

@@ -64,16 +64,16 @@ export interface UserTurnsDeps extends Pick<Slots, 'vad' | 'stt' | 'calls' | 'cl
   /** Called in order. */
   readonly report: (event: UserEvent) => void;
   /** The transcript of a turn if it ends in its present pause. */
-  readonly onPreview: (itemId: Id<'item'>, transcript: string) => void;
+  readonly onPreview: (itemId: Id<'item_'>, transcript: string) => void;
   /** The last preview is wrong: speech continues, or the turn is dropped. */
   readonly onPreviewRevoked: () => void;
   /** A turn is over. @param speechEndMs monotonic time of the end of its speech, or of the commit of the client. */
-  readonly onTurnEnd: (itemId: Id<'item'>, speechEndMs: number) => void;
+  readonly onTurnEnd: (itemId: Id<'item_'>, speechEndMs: number) => void;
 }
 
 /** A turn that may not be an interruption. Its events are held until it is accepted. */
 interface Candidate {
-  readonly itemId: Id<'item'>;
+  readonly itemId: Id<'item_'>;
   content: SpeechContent | undefined;
   isEcho: boolean;
   hasEnded: boolean;
@@ -114,7 +114,7 @@ export class UserTurns {
       new TurnEnd({
         detector,
         hasTranscripts: requireModel(deps.stt, deps.model).hasPreviews,
-        ended: (itemId) => this.#segmenter.endPausedTurn(itemId as Id<'item'>),
+        ended: (itemId) => this.#segmenter.endPausedTurn(itemId as Id<'item_'>),
         failed: (error) => this.#logError('end-of-turn detection failed', error),
       });
     this.configure(settings);
@@ -155,7 +155,7 @@ export class UserTurns {
   }
 
   /** Transcribes and bills a reported turn. */
-  transcribe(itemId: Id<'item'>): void {
+  transcribe(itemId: Id<'item_'>): void {
     const turn = this.#turns.get(itemId);
     void turn?.confirm();
     turn?.start();
@@ -239,7 +239,7 @@ export class UserTurns {
   }
 
   /** A turn was cleared. */
-  #drop(itemId: Id<'item'>): void {
+  #drop(itemId: Id<'item_'>): void {
     this.#turnEnd?.over();
     const candidate = this.#candidates.get(itemId);
     if (candidate !== undefined) {
@@ -251,7 +251,7 @@ export class UserTurns {
     this.#gate.end(itemId);
   }
 
-  #stopTranscription(itemId: Id<'item'>): void {
+  #stopTranscription(itemId: Id<'item_'>): void {
     this.#turns.get(itemId)?.stop();
     this.#deps.onPreviewRevoked();
   }
@@ -305,7 +305,7 @@ export class UserTurns {
     }
   }
 
-  #previewed(itemId: Id<'item'>, preview: TranscriptPreview | undefined): void {
+  #previewed(itemId: Id<'item_'>, preview: TranscriptPreview | undefined): void {
     const candidate = this.#candidates.get(itemId);
     if (candidate !== undefined) {
       if (preview === undefined) this.#accept(candidate);

@@ -17,7 +17,7 @@ export class Replies {
   readonly #deps: ReplyDeps;
   readonly #tasks = new TaskGroup<symbol>();
   /** Tasks of the running replies, by response. */
-  readonly #byResponse = new Map<Id<'response'>, symbol>();
+  readonly #byResponse = new Map<Id<'resp_'>, symbol>();
   #prepared: PreparedReply | undefined;
 
   constructor(deps: ReplyDeps) {
@@ -40,7 +40,7 @@ export class Replies {
   }
 
   /** Starts the reply of a response, or adopts the prepared one if its request is the same. */
-  start(responseId: Id<'response'>, request: ReplyRequest): void {
+  start(responseId: Id<'resp_'>, request: ReplyRequest): void {
     const prepared = this.#prepared;
     const isPrepared = prepared !== undefined && prepared.key === JSON.stringify(request);
     const id = isPrepared ? prepared.id : Symbol('reply');
@@ -51,7 +51,7 @@ export class Replies {
   }
 
   /** Stops the reply of a response, which then reports nothing more. */
-  stop(responseId: Id<'response'>): void {
+  stop(responseId: Id<'resp_'>): void {
     const id = this.#byResponse.get(responseId);
     this.#byResponse.delete(responseId);
     if (id !== undefined) this.#tasks.stop(id);

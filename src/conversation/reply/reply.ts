@@ -54,9 +54,9 @@ export interface ReplyDeps extends Pick<Slots, 'text' | 'tts' | 'calls' | 'clock
    */
   readonly ready: (signal: AbortSignal) => Promise<void>;
   /** Called for each event of an adopted reply, until it is stopped. */
-  readonly report: (responseId: Id<'response'>, event: ReplyEvent) => void;
+  readonly report: (responseId: Id<'resp_'>, event: ReplyEvent) => void;
   /** Called once for an adopted reply. @param atMs monotonic time of the first token, which may precede the adoption. */
-  readonly onFirstToken: (responseId: Id<'response'>, atMs: number) => void;
+  readonly onFirstToken: (responseId: Id<'resp_'>, atMs: number) => void;
   /** Called with an error that fails the reply. */
   readonly onError: (error: unknown) => void;
 }
@@ -69,7 +69,7 @@ export class Reply {
   readonly #adopted = Promise.withResolvers<void>();
   /** Events before the adoption. */
   #held: ReplyEvent[] = [];
-  #responseId: Id<'response'> | undefined;
+  #responseId: Id<'resp_'> | undefined;
   #hasMessage = false;
   /** Monotonic time of the first token. */
   #firstTokenMs: number | undefined;
@@ -105,7 +105,7 @@ export class Reply {
   }
 
   /** Makes the reply that of a response: opens its calls, then reports its events, including the earlier ones. */
-  async adopt(responseId: Id<'response'>): Promise<void> {
+  async adopt(responseId: Id<'resp_'>): Promise<void> {
     try {
       await this.#calls.open();
     } catch (error) {
@@ -307,14 +307,14 @@ export class Reply {
   #startMessage(): void {
     if (this.#hasMessage) return;
     this.#hasMessage = true;
-    this.#report({ kind: 'message_started', itemId: newId('item') });
+    this.#report({ kind: 'message_started', itemId: newId('item_') });
   }
 
   #reportCalls({ calls, reason }: Generated, { tools }: ResponseSettings): void {
     // The last call may be incomplete.
     if (reason === 'length') return;
     for (const { id, name, arguments: args } of calls.complete(tools)) {
-      this.#report({ kind: 'call', itemId: newId('item'), callId: id, name, arguments: args });
+      this.#report({ kind: 'call', itemId: newId('item_'), callId: id, name, arguments: args });
     }
   }
 

@@ -47,20 +47,20 @@ interface SpokenAudio {
 
 /** A turn whose transcript is pending. */
 interface PendingTurn {
-  readonly itemId: Id<'item'>;
+  readonly itemId: Id<'item_'>;
   /** Whether its transcript is answered automatically. */
   readonly isAnswered: boolean;
 }
 
 export interface State {
   readonly life: 'open' | 'draining' | 'closing' | 'closed';
-  readonly conversationId: Id<'conversation'>;
+  readonly conversationId: Id<'conv_'>;
   readonly settings: ConversationSettings;
   readonly items: ItemList;
   /** Audio of the last assistant items by item id, oldest first. */
   readonly spoken: ReadonlyMap<string, SpokenAudio>;
   /** Item id of the turn in which the user is speaking. */
-  readonly speaking: Id<'item'> | undefined;
+  readonly speaking: Id<'item_'> | undefined;
   readonly turns: readonly PendingTurn[];
   /** At most one of them belongs to the conversation. */
   readonly responses: readonly response.ResponseState[];
@@ -92,7 +92,7 @@ export type Command =
 /** Events of a reply. */
 export type ReplyEvent =
   /** The message starts. */
-  | { readonly kind: 'message_started'; readonly itemId: Id<'item'> }
+  | { readonly kind: 'message_started'; readonly itemId: Id<'item_'> }
   | { readonly kind: 'text'; readonly delta: string }
   /** The words of a clause are about to be played. @property startMs in the audio of the item. */
   | { readonly kind: 'clause'; readonly words: readonly TimedWord[]; readonly startMs: number }
@@ -102,7 +102,7 @@ export type ReplyEvent =
   /** A complete and valid function call. */
   | {
       readonly kind: 'call';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       readonly callId: string;
       readonly name: string;
       readonly arguments: string;
@@ -122,33 +122,33 @@ export type Event =
   /** @property unplayedMs estimated audio of the assistant that the client has not played. */
   | {
       readonly kind: 'speech_started';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       readonly audioStartMs: number;
       readonly unplayedMs: number;
     }
-  | { readonly kind: 'speech_stopped'; readonly itemId: Id<'item'>; readonly audioEndMs: number }
+  | { readonly kind: 'speech_stopped'; readonly itemId: Id<'item_'>; readonly audioEndMs: number }
   /** @property isDetected whether the end of the turn was detected, not commanded. */
-  | { readonly kind: 'turn_committed'; readonly itemId: Id<'item'>; readonly isDetected: boolean }
-  | { readonly kind: 'turn_dropped'; readonly itemId: Id<'item'> }
+  | { readonly kind: 'turn_committed'; readonly itemId: Id<'item_'>; readonly isDetected: boolean }
+  | { readonly kind: 'turn_dropped'; readonly itemId: Id<'item_'> }
   | { readonly kind: 'detector_failed'; readonly error: ErrorBody }
-  | ({ readonly kind: 'transcript_delta'; readonly itemId: Id<'item'> } & TranscriptDelta)
+  | ({ readonly kind: 'transcript_delta'; readonly itemId: Id<'item_'> } & TranscriptDelta)
   | {
       readonly kind: 'transcript_completed';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       readonly transcript: string;
       readonly textTokens?: readonly TextToken[] | undefined;
       readonly usage: TranscriptionUsage;
     }
   | {
       readonly kind: 'transcript_failed';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       readonly error: ErrorBody;
       readonly isFatal: boolean;
     }
-  | { readonly kind: 'reply'; readonly responseId: Id<'response'>; readonly event: ReplyEvent }
+  | { readonly kind: 'reply'; readonly responseId: Id<'resp_'>; readonly event: ReplyEvent }
   | {
       readonly kind: 'idle_elapsed';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       readonly audioStartMs: number;
       readonly audioEndMs: number;
     }
@@ -163,8 +163,8 @@ export type Effect =
   | { readonly kind: 'emit'; readonly event: ConversationEvent }
   | {
       readonly kind: 'emit_audio';
-      readonly responseId: Id<'response'>;
-      readonly itemId: Id<'item'>;
+      readonly responseId: Id<'resp_'>;
+      readonly itemId: Id<'item_'>;
       readonly outputIndex: number;
       readonly audio: Uint8Array;
     }
@@ -173,9 +173,9 @@ export type Effect =
   | { readonly kind: 'clear_input' }
   | { readonly kind: 'stop_input' }
   /** Transcribe and bill a committed turn. */
-  | { readonly kind: 'transcribe'; readonly itemId: Id<'item'> }
-  | { readonly kind: 'start_reply'; readonly responseId: Id<'response'>; readonly request: ReplyRequest }
-  | { readonly kind: 'stop_reply'; readonly responseId: Id<'response'> }
+  | { readonly kind: 'transcribe'; readonly itemId: Id<'item_'> }
+  | { readonly kind: 'start_reply'; readonly responseId: Id<'resp_'>; readonly request: ReplyRequest }
+  | { readonly kind: 'stop_reply'; readonly responseId: Id<'resp_'> }
   /** The client stops the playback of the assistant's audio. */
   | { readonly kind: 'stop_playback' }
   /** Start the idle timer when the audio that the client has received is played. */
@@ -192,14 +192,14 @@ export interface Step {
 /** Configuration and values that a transition may use. */
 export interface Context {
   /** Id of a response that this event may create. */
-  readonly freshResponseId: Id<'response'>;
+  readonly freshResponseId: Id<'resp_'>;
   /** Maximum tokens of a prompt, which leaves room for the response; undefined if the model does not tell its context. */
   readonly maxPromptTokens: number | undefined;
   /** Parameters of an automatic response. */
   automaticParams(settings: ConversationSettings): Omit<response.ResponseParams, 'input'>;
 }
 
-export function initial(conversationId: Id<'conversation'>, settings: ConversationSettings): State {
+export function initial(conversationId: Id<'conv_'>, settings: ConversationSettings): State {
   return {
     life: 'open',
     conversationId,
@@ -228,7 +228,7 @@ export function next(state: State, event: Event, context: Context): Step {
  */
 export function expectedRequest(
   state: State,
-  itemId: Id<'item'>,
+  itemId: Id<'item_'>,
   transcript: string,
   context: Context,
 ): ReplyRequest | undefined {
@@ -528,7 +528,7 @@ class Transition {
     this.#set({ items: replaceItem(this.state.items, { ...item, content }) });
   }
 
-  #commitTurn(itemId: Id<'item'>, isDetected: boolean): void {
+  #commitTurn(itemId: Id<'item_'>, isDetected: boolean): void {
     const item = audioItem(itemId);
     const insertion = insertItem(this.state.items, item);
     const { turnDetection } = this.state.settings;
@@ -546,7 +546,7 @@ class Transition {
     this.effects.push({ kind: 'stop_idle_timer' }, { kind: 'transcribe', itemId });
   }
 
-  #addTranscript(itemId: Id<'item'>, { text, tokens }: TranscriptDelta): void {
+  #addTranscript(itemId: Id<'item_'>, { text, tokens }: TranscriptDelta): void {
     if (text === '' || !this.#isPending(itemId)) return;
     this.#emit({
       type: 'conversation.item.input_audio_transcription.delta',
@@ -601,11 +601,11 @@ class Transition {
   }
 
   /** Engines may report about a turn that is finished. */
-  #isPending(itemId: Id<'item'>): boolean {
+  #isPending(itemId: Id<'item_'>): boolean {
     return this.state.turns.some((turn) => turn.itemId === itemId);
   }
 
-  #finishTurn(itemId: Id<'item'>): PendingTurn | undefined {
+  #finishTurn(itemId: Id<'item_'>): PendingTurn | undefined {
     const turn = this.state.turns.find((each) => each.itemId === itemId);
     this.#set({ turns: this.state.turns.filter((each) => each !== turn) });
     return turn;
@@ -684,7 +684,7 @@ class Transition {
     this.effects.push({ kind: 'start_reply', responseId: waiting.id, request });
   }
 
-  #reply(responseId: Id<'response'>, event: ReplyEvent): void {
+  #reply(responseId: Id<'resp_'>, event: ReplyEvent): void {
     const active = this.state.responses.find(({ id }) => id === responseId);
     // A stopped reply may report until it notices.
     if (active === undefined) return;
@@ -725,7 +725,7 @@ class Transition {
     }
   }
 
-  #startMessage(active: response.ResponseState, itemId: Id<'item'>): void {
+  #startMessage(active: response.ResponseState, itemId: Id<'item_'>): void {
     const output: response.MessageOutput = {
       kind: 'message',
       itemId,

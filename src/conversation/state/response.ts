@@ -23,9 +23,9 @@ export interface ResponseParams {
 }
 
 export interface ResponseState extends ResponseParams {
-  readonly id: Id<'response'>;
+  readonly id: Id<'resp_'>;
   /** Null for a response outside the conversation. */
-  readonly conversationId: Id<'conversation'> | null;
+  readonly conversationId: Id<'conv_'> | null;
   /** `waiting`: a turn is not transcribed yet. */
   readonly phase: 'waiting' | 'generating';
   readonly outputs: readonly Output[];
@@ -35,7 +35,7 @@ export interface ResponseState extends ResponseParams {
 export type Output =
   | {
       readonly kind: 'message';
-      readonly itemId: Id<'item'>;
+      readonly itemId: Id<'item_'>;
       readonly previousItemId: string | null;
       /** Text or transcript so far. */
       readonly text: string;

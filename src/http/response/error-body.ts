@@ -57,7 +57,7 @@ export function routeNotFound(path = '', similar?: string): ServiceError {
 
 /** A complete error response, for code that runs outside the app. */
 export function toErrorResponse(error: ServiceError): Response {
-  const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request'), ...errorHeaders(error) };
+  const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('req_'), ...errorHeaders(error) };
   return Response.json(errorBody(error), { status: error.status, headers });
 }
 

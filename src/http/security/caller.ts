@@ -4,7 +4,7 @@ import type { Id } from '../../contract/core/id.ts';
 
 /** State of a request between the first hook and the end of its response. */
 interface RequestContext {
-  readonly requestId: Id<'request'>;
+  readonly requestId: Id<'req_'>;
   readonly startedMs: number;
   principal?: Principal;
 }
@@ -13,7 +13,7 @@ interface RequestContext {
 const contexts = new WeakMap<Request, RequestContext>();
 
 /** Creates the context of a request. Called once per request, by the first hook. */
-export function startRequestContext(request: Request, requestId: Id<'request'>, startedMs: number): void {
+export function startRequestContext(request: Request, requestId: Id<'req_'>, startedMs: number): void {
   contexts.set(request, { requestId, startedMs });
 }
 

@@ -60,7 +60,7 @@ export function requestHooks(deps: RequestHookDeps) {
 
   return new Elysia({ name: 'request-hooks' })
     .onRequest(async ({ request, set }) => {
-      const requestId = newId('request');
+      const requestId = newId('req_');
       startRequestContext(request, requestId, clock.monotonicMs());
       const headers = { 'x-request-id': requestId, ...deps.origins.headersFor(request) };
       Object.assign(set.headers, SECURITY_HEADERS, headers);

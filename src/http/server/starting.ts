@@ -8,7 +8,7 @@ import { SECURITY_HEADERS } from '../security/security-headers.ts';
  * with the starting plugins, every other path returns 503 with `retry-after`.
  */
 export function startingResponse(request: Request, plugins: readonly string[]): Response {
-  const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request') };
+  const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('req_') };
   switch (URL.parse(request.url)?.pathname) {
     case '/healthz':
       return Response.json({ status: 'ok' }, { headers });

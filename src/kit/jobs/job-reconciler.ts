@@ -1,4 +1,4 @@
-import type { JobKind, JobQueue } from '../../contract/core/jobs.ts';
+import type { JobQueue } from '../../contract/core/jobs.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import { IntervalTask } from '../async/interval-task.ts';
 import { FailureLog } from '../logging/failure-log.ts';
@@ -7,7 +7,7 @@ import { listAll } from '../storage/list-all.ts';
 const INTERVAL_MS = 30_000;
 
 export interface JobReconcilerOptions<Id extends string> {
-  readonly kind: JobKind;
+  readonly kind: string;
   /** Plural noun of the jobs, for log messages. */
   readonly what: string;
   /** Lists at most `limit` ids of unfinished jobs of all organizations, after the id `after`. */

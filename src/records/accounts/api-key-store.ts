@@ -39,7 +39,7 @@ export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKey
         }
         const row = await transaction
           .insertInto('api_keys')
-          .values({ id: newId('key'), organization, key_hash: keyHash, name, hint, role, created_at: now })
+          .values({ id: newId('key_'), organization, key_hash: keyHash, name, hint, role, created_at: now })
           .returning(COLUMNS)
           .executeTakeFirstOrThrow();
         return toRecord(row);

@@ -13,7 +13,7 @@ type OpenCall = Tables['open_calls'];
 /** Open calls and their credit reservations. Each method runs one transaction. The caller closes `records`. */
 export function callJournal({ db, engine }: Records): CallJournal {
   /** Deletes an open call and returns it. Only one of several concurrent transactions gets it. */
-  const removeOpenCall = (transaction: Kysely<Tables>, id: Id<'usage'>) =>
+  const removeOpenCall = (transaction: Kysely<Tables>, id: Id<'usage_'>) =>
     transaction
       .deleteFrom('open_calls')
       .where('id', '=', id)

@@ -19,7 +19,7 @@ export interface NewTransfer {
   /** Unix seconds. */
   readonly at: number;
   readonly amounts: Amounts;
-  readonly call: Id<'usage'> | null;
+  readonly call: Id<'usage_'> | null;
 }
 
 /** Transfers per statement. The number of values per statement is limited; each transfer has 5, and its entries up to 12. */
@@ -59,7 +59,12 @@ export class CreditLedger {
   }
 
   /** Stores one transfer with its entries and updates the balance. Does nothing if all amounts are 0. */
-  transfer(kind: TransferKind, at: number, amounts: Amounts, call: Id<'usage'> | null = null): Promise<void> {
+  transfer(
+    kind: TransferKind,
+    at: number,
+    amounts: Amounts,
+    call: Id<'usage_'> | null = null,
+  ): Promise<void> {
     return this.transferAll([{ kind, at, amounts, call }]);
   }
 

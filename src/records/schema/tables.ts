@@ -3,7 +3,6 @@ import type { CreditAccount, MicroCredits, TransferKind } from '../../contract/a
 import type { KeyRole } from '../../contract/accounts/api-key.ts';
 import type { EndpointLabel, UsageStatus } from '../../contract/accounts/usage.ts';
 import type { Id } from '../../contract/core/id.ts';
-import type { JobKind } from '../../contract/core/jobs.ts';
 import type { Traceparent } from '../../contract/core/tracer.ts';
 import type { OperationUrl } from '../../contract/engines/operation.ts';
 import type { BatchPart, BatchStatus } from '../../contract/stores/batch-store.ts';
@@ -41,7 +40,7 @@ export interface Tables {
 
 interface UsageTable {
   sequence: Generated<number>;
-  id: Id<'usage'>;
+  id: Id<'usage_'>;
   created_at: number;
   organization: string;
   endpoint: EndpointLabel;
@@ -53,7 +52,7 @@ interface UsageTable {
   audio_bytes: number | null;
   audio_seconds: number | null;
   transcript: string | null;
-  request_id: Id<'request'>;
+  request_id: Id<'req_'>;
 }
 
 /** Daily totals of usage. Each usage row is added in the transaction that stores it. */
@@ -74,7 +73,7 @@ interface UsageDayTable {
 
 interface ApiKeyTable {
   sequence: Generated<number>;
-  id: Id<'key'>;
+  id: Id<'key_'>;
   /** SHA-256 in hex. */
   key_hash: string;
   organization: string;
@@ -93,7 +92,7 @@ interface OrganizationTable {
 }
 
 interface ResponseTable {
-  id: Id<'response'>;
+  id: Id<'resp_'>;
   organization: string;
   created_at: number;
   status: ResponseStatus;
@@ -111,7 +110,7 @@ interface ResponseTable {
 
 /** Input items; they are deleted with their response. */
 interface ResponseItemTable {
-  response_id: Id<'response'>;
+  response_id: Id<'resp_'>;
   /** From 0, in the order of the input. */
   position: number;
   id: string;
@@ -130,12 +129,12 @@ interface InstanceTable {
 interface OpenCallTable {
   sequence: Generated<number>;
   /** Id of the usage row that is stored when the call closes. */
-  id: Id<'usage'>;
+  id: Id<'usage_'>;
   instance: string;
   opened_at: number;
   endpoint: EndpointLabel;
   organization: string;
-  request_id: Id<'request'>;
+  request_id: Id<'req_'>;
   model: string;
   reserved: MicroCredits;
   /** 1 if the work is repeated after a crash of the process. */
@@ -152,7 +151,7 @@ interface CreditTransferTable {
   organization: string;
   kind: TransferKind;
   at: number;
-  call_id: Id<'usage'> | null;
+  call_id: Id<'usage_'> | null;
 }
 
 /** The amounts of a transfer add up to 0. */
@@ -164,7 +163,7 @@ interface CreditEntryTable {
 
 interface FileTable {
   sequence: Generated<number>;
-  id: Id<'file'>;
+  id: Id<'file-'>;
   organization: string;
   purpose: FilePurpose;
   filename: string;
@@ -186,11 +185,11 @@ interface IdempotencyKeyTable {
 
 interface BatchTable {
   sequence: Generated<number>;
-  id: Id<'batch'>;
+  id: Id<'batch_'>;
   organization: string;
   key_id: string;
   endpoint: OperationUrl;
-  input_file: Id<'file'>;
+  input_file: Id<'file-'>;
   /** JSON. */
   metadata: string | null;
   output_expires_after_s: number | null;
@@ -214,8 +213,8 @@ interface BatchTable {
   model: string | null;
   /** JSON. */
   faults: string;
-  output_file: Id<'file'> | null;
-  error_file: Id<'file'> | null;
+  output_file: Id<'file-'> | null;
+  error_file: Id<'file-'> | null;
   offset_bytes: number;
   line: number;
   /** JSON. */
@@ -224,7 +223,7 @@ interface BatchTable {
 
 interface BatchPartTable {
   sequence: Generated<number>;
-  batch: Id<'batch'>;
+  batch: Id<'batch_'>;
   kind: BatchPart['kind'];
   blob: string;
   length_bytes: number;
@@ -232,7 +231,7 @@ interface BatchPartTable {
 
 /** Jobs of the embedded queue. */
 interface JobTable {
-  kind: JobKind;
+  kind: string;
   id: string;
   free_at_ms: number;
   lease: string | null;
@@ -242,7 +241,7 @@ interface JobTable {
 
 interface VoiceTable {
   sequence: Generated<number>;
-  id: Id<'voice'>;
+  id: Id<'tts-vc-voice_'>;
   organization: string;
   key_id: string;
   name: string;
@@ -261,11 +260,11 @@ interface VoiceTable {
 
 interface VideoTable {
   sequence: Generated<number>;
-  id: Id<'video'>;
+  id: Id<'video_'>;
   organization: string;
   /** Id of the usage row that is stored when the job finishes. */
-  call_id: Id<'usage'>;
-  request_id: Id<'request'>;
+  call_id: Id<'usage_'>;
+  request_id: Id<'req_'>;
   model: string;
   /** JSON. */
   prompt: string;
@@ -281,7 +280,7 @@ interface VideoTable {
   audio: number;
   /** JSON. */
   clip: string;
-  source: Id<'video'> | null;
+  source: Id<'video_'> | null;
   /** JSON. */
   made: string | null;
   /** JSON. */

@@ -40,9 +40,9 @@ export function batchStore({ db, engine }: Records): BatchStore {
     query
       .selectFrom('batches')
       .where('organization', '=', organization)
-      .where('id', '=', id as Id<'batch'>);
+      .where('id', '=', id as Id<'batch_'>);
 
-  const claimedBatch = (query: Kysely<Tables>, id: Id<'batch'>, runner: string) =>
+  const claimedBatch = (query: Kysely<Tables>, id: Id<'batch_'>, runner: string) =>
     query.updateTable('batches').where('id', '=', id).where('runner', '=', runner);
 
   async function checkBatchQuota(
@@ -145,7 +145,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
           .updateTable('batches')
           .set({ status: 'cancelling', cancelling_at: at })
           .where('organization', '=', organization)
-          .where('id', '=', id as Id<'batch'>)
+          .where('id', '=', id as Id<'batch_'>)
           .where('status', 'in', ['validating', 'in_progress'])
           .execute();
         const row = await ofOrganization(transaction, organization, id).selectAll().executeTakeFirst();

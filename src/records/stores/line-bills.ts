@@ -42,7 +42,7 @@ async function charge(
 ): Promise<MicroCredits> {
   const reservations = await claimReservations(transaction, bills);
   const byOrganization = Map.groupBy(bills, ({ record }) => record.organization);
-  const paid = new Map<Id<'usage'>, MicroCredits>();
+  const paid = new Map<Id<'usage_'>, MicroCredits>();
   // Transactions lock ledgers in the same order, so that they cannot deadlock.
   for (const [organization, organizationBills] of [...byOrganization].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const charged = organizationBills.filter(({ record, cost }) => cost > 0 || reservations.has(record.id));
@@ -61,9 +61,9 @@ async function charge(
 async function claimReservations(
   transaction: Kysely<Tables>,
   bills: readonly LineBill[],
-): Promise<ReadonlyMap<Id<'usage'>, MicroCredits>> {
+): Promise<ReadonlyMap<Id<'usage_'>, MicroCredits>> {
   const ids = bills.filter(({ hasReservation }) => hasReservation).map(({ record }) => record.id);
-  const claimed = new Map<Id<'usage'>, MicroCredits>();
+  const claimed = new Map<Id<'usage_'>, MicroCredits>();
   for (const chunk of chunks(ids, CALLS_PER_STATEMENT)) {
     const rows = await transaction
       .deleteFrom('open_calls')
@@ -78,7 +78,7 @@ async function claimReservations(
 /** One transfer per bill. Costs over the reservation are charged to the credits that the previous bills left. */
 function settlements(
   bills: readonly LineBill[],
-  reservations: ReadonlyMap<Id<'usage'>, MicroCredits>,
+  reservations: ReadonlyMap<Id<'usage_'>, MicroCredits>,
   available: MicroCredits,
 ): readonly NewTransfer[] {
   let remaining = available;

@@ -21,7 +21,7 @@ const IDS_PER_STATEMENT = 5000;
 const MAX_SHOWN_CHARACTERS = 100;
 
 interface Link {
-  readonly id: Id<'response'>;
+  readonly id: Id<'resp_'>;
   readonly previous_id: string | null;
   readonly characters: number;
 }
@@ -32,7 +32,7 @@ export function responseStore({ db }: Records): ResponseStore {
     db
       .selectFrom('responses')
       .where('organization', '=', organization)
-      .where('responses.id', '=', id as Id<'response'>);
+      .where('responses.id', '=', id as Id<'resp_'>);
 
   /** The response and its predecessors, newest first; at most one more than a chain can have. */
   async function linksOf(organization: string, id: string): Promise<readonly Link[]> {
@@ -102,7 +102,7 @@ export function responseStore({ db }: Records): ResponseStore {
       const { numDeletedRows } = await db
         .deleteFrom('responses')
         .where('organization', '=', organization)
-        .where('id', '=', id as Id<'response'>)
+        .where('id', '=', id as Id<'resp_'>)
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },

@@ -190,7 +190,7 @@ function storeCases(fresh: () => Promise<Records>): void {
 function batchRow(input: FileRecord, status: BatchStatus): Insertable<Tables['batches']> {
   const { organization, id: input_file, createdAt: created_at } = input;
   return {
-    id: newId('batch'),
+    id: newId('batch_'),
     organization,
     key_id: 'k',
     endpoint: '/v1/embeddings',

@@ -32,7 +32,7 @@ export const SPEECH_PRICE: Price = {
 
 /** A caller of an organization. */
 export function callerOf(organization: string): Caller {
-  return { organization, keyId: `key of ${organization}`, requestId: newId('request') };
+  return { organization, keyId: `key of ${organization}`, requestId: newId('req_') };
 }
 
 /** A speech call with this maximum number of characters. */

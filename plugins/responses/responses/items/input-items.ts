@@ -1,10 +1,11 @@
 /** Input items of POST /v1/responses: validation rules, and the stored form (openai-wire 6.3, 6.4). */
 
 import { type Static, type TProperties, type TUnsafe, Type } from '@sinclair/typebox';
-import { type Id, partId } from '../../../../src/contract/core/id.ts';
+import type { Id } from '../../../../src/contract/core/id.ts';
 import { isRecord } from '../../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../../src/kit/validation/type-errors.ts';
 import type { OutputItem } from './output-items.ts';
+import { partId } from './part-id.ts';
 
 /** Items and parts may contain further fields, which are ignored. */
 function open<Properties extends TProperties>(properties: Properties) {
@@ -130,7 +131,7 @@ function isMessage(item: Exclude<InputItem, ItemReference>): item is InputMessag
 /** Converts an input item to its stored form: with its type, an id, and content as a list of parts. */
 export function storedItem(
   item: Exclude<InputItem, ItemReference>,
-  response: Id<'response'>,
+  response: Id<'resp_'>,
   position: number,
 ): ConversationItem {
   const part = `i${position}`;
@@ -138,7 +139,7 @@ export function storedItem(
     const { role, content, id: given, ...more } = item;
     return {
       ...more,
-      id: given ?? partId('message', response, part),
+      id: given ?? partId('msg_', response, part),
       type: 'message',
       role,
       status: 'completed',
@@ -150,19 +151,19 @@ export function storedItem(
   return {
     ...(given.type === 'web_search_call' ? { action: NO_SEARCH } : {}),
     ...given,
-    id: item.id ?? partId(KIND[item.type], response, part),
+    id: item.id ?? partId(PREFIX[item.type], response, part),
     status: 'completed',
   } as ConversationItem;
 }
 
 const NO_SEARCH = { type: 'search', query: '', queries: [] } as const;
 
-const KIND = {
-  function_call: 'functionCall',
-  function_call_output: 'functionOutput',
-  reasoning: 'reasoning',
-  web_search_call: 'searchCall',
-  code_interpreter_call: 'codeCall',
+const PREFIX = {
+  function_call: 'fc_',
+  function_call_output: 'fco_',
+  reasoning: 'rs_',
+  web_search_call: 'ws_',
+  code_interpreter_call: 'ci_',
 } as const;
 
 function wholePart(role: InputMessage['role'], text: string) {

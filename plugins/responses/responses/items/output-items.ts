@@ -28,7 +28,7 @@ export type OutputPart = OutputText | OutputRefusal;
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 export interface OutputMessage {
-  readonly id: Id<'message'>;
+  readonly id: Id<'msg_'>;
   readonly type: 'message';
   readonly role: 'assistant';
   readonly status: ItemStatus;
@@ -36,7 +36,7 @@ export interface OutputMessage {
 }
 
 export interface CallItem {
-  readonly id: Id<'functionCall'>;
+  readonly id: Id<'fc_'>;
   readonly type: 'function_call';
   readonly call_id: string;
   readonly name: string;
@@ -45,7 +45,7 @@ export interface CallItem {
 }
 
 export interface ReasoningItem {
-  readonly id: Id<'reasoning'>;
+  readonly id: Id<'rs_'>;
   readonly type: 'reasoning';
   readonly summary: readonly never[];
   readonly content: readonly { readonly type: 'reasoning_text'; readonly text: string }[];
@@ -63,7 +63,7 @@ export interface ForModel {
 }
 
 export interface SearchItem {
-  readonly id: Id<'searchCall'>;
+  readonly id: Id<'ws_'>;
   readonly type: 'web_search_call';
   readonly status: 'in_progress' | 'searching' | 'completed' | 'failed';
   readonly action: {
@@ -76,7 +76,7 @@ export interface SearchItem {
 }
 
 export interface CodeItem {
-  readonly id: Id<'codeCall'>;
+  readonly id: Id<'ci_'>;
   readonly type: 'code_interpreter_call';
   readonly status: 'in_progress' | 'interpreting' | 'completed' | 'incomplete' | 'failed';
   readonly code: string;

@@ -30,7 +30,7 @@ export interface RequestEcho {
 
 /** Fields that do not change during a response. */
 export interface ResponseHead {
-  readonly id: Id<'response'>;
+  readonly id: Id<'resp_'>;
   /** Unix time in seconds. */
   readonly createdAt: number;
   readonly echo: RequestEcho;

@@ -1,6 +1,6 @@
 /** Applies actions to a response (openai-wire 6.10). Pure. */
 
-import { type Id, type IdKind, partId } from '../../../../src/contract/core/id.ts';
+import type { Id } from '../../../../src/contract/core/id.ts';
 import type { TextEvent } from '../../../../src/contract/engines/text.ts';
 import type { BuiltInResult } from '../items/built-in-tools.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type SearchItem,
   shownItem,
 } from '../items/output-items.ts';
+import { partId } from '../items/part-id.ts';
 import { type ResponseProgress, responseObject, shownResponse } from '../items/response-object.ts';
 import { findCitations } from './citations.ts';
 import type { OpenItem, ResponseAction, ResponseEvent, ResponseState, Step, TextPart } from './state.ts';
@@ -118,7 +119,7 @@ export class ResponseReducer implements Step {
     const { open: messageItem } = this.#state;
     if (messageItem.kind !== 'message' || text === '') return;
     this.#open({ ...messageItem, part: { type, text: messageItem.part.text + text } });
-    const location = this.#partLocation('message', messageItem.parts.length);
+    const location = this.#partLocation('msg_', messageItem.parts.length);
     if (type === 'refusal') this.send('response.refusal.delta', { ...location, delta: text });
     else this.send('response.output_text.delta', { ...location, delta: text, logprobs: [] });
   }
@@ -133,14 +134,14 @@ export class ResponseReducer implements Step {
     }
     this.#open({ kind: 'message', parts, part: { type, text: '' } });
     const part = partOf({ type, text: '' }, []);
-    this.send('response.content_part.added', { ...this.#partLocation('message', parts.length), part });
+    this.send('response.content_part.added', { ...this.#partLocation('msg_', parts.length), part });
   }
 
   /** Finishes the open part of the open message and returns all its parts. */
   #closePart(): readonly OutputPart[] {
     const { open, sources } = this.#state;
     if (open.kind !== 'message') return [];
-    const location = this.#partLocation('message', open.parts.length);
+    const location = this.#partLocation('msg_', open.parts.length);
     const { type, text } = open.part;
     const annotations = type === 'refusal' ? [] : findCitations(text, sources);
     for (const [annotation_index, annotation] of annotations.entries()) {
@@ -159,21 +160,21 @@ export class ResponseReducer implements Step {
       this.#add(this.#reasoningItem('in_progress', []));
       this.#open({ kind: 'reasoning', text: '' });
       const part = { type: 'reasoning_text', text: '' };
-      this.send('response.content_part.added', { ...this.#partLocation('reasoning', 0), part });
+      this.send('response.content_part.added', { ...this.#partLocation('rs_', 0), part });
     }
     const { open } = this.#state;
     if (open.kind !== 'reasoning') return;
     this.#open({ kind: 'reasoning', text: open.text + text });
-    this.send('response.reasoning_text.delta', { ...this.#partLocation('reasoning', 0), delta: text });
+    this.send('response.reasoning_text.delta', { ...this.#partLocation('rs_', 0), delta: text });
   }
 
   #startCall(index: number, name: string): void {
     this.#close('completed');
     const item: CallItem = {
-      id: this.#id('functionCall'),
+      id: this.#id('fc_'),
       type: 'function_call',
       // Engines may reuse call ids in each generation, so a new id is assigned.
-      call_id: this.#id('toolCall'),
+      call_id: this.#id('call_'),
       name,
       arguments: '',
       status: 'in_progress',
@@ -211,7 +212,7 @@ export class ResponseReducer implements Step {
         this.#finish(this.#messageItem(finish, this.#closePart()));
         break;
       case 'reasoning': {
-        const location = this.#partLocation('reasoning', 0);
+        const location = this.#partLocation('rs_', 0);
         const part = { type: 'reasoning_text', text: open.text } as const;
         this.send('response.reasoning_text.done', { ...location, text: open.text });
         this.send('response.content_part.done', { ...location, part });
@@ -254,34 +255,34 @@ export class ResponseReducer implements Step {
   }
 
   /** Id of the open item, which follows the finished items. */
-  #id<K extends IdKind>(kind: K): Id<K> {
-    return partId(kind, this.#state.head.id, String(this.#state.output.length));
+  #id<Prefix extends string>(prefix: Prefix): Id<Prefix> {
+    return partId(prefix, this.#state.head.id, String(this.#state.output.length));
   }
 
   #location(item_id: string) {
     return { item_id, output_index: this.#state.output.length };
   }
 
-  #partLocation(kind: 'message' | 'reasoning', content_index: number) {
-    return { ...this.#location(this.#id(kind)), content_index };
+  #partLocation(prefix: 'msg_' | 'rs_', content_index: number) {
+    return { ...this.#location(this.#id(prefix)), content_index };
   }
 
   #messageItem(status: OutputMessage['status'], content: readonly OutputPart[]): OutputMessage {
-    return { id: this.#id('message'), type: 'message', role: 'assistant', status, content };
+    return { id: this.#id('msg_'), type: 'message', role: 'assistant', status, content };
   }
 
   #reasoningItem(status: ReasoningItem['status'], content: ReasoningItem['content']): ReasoningItem {
-    return { id: this.#id('reasoning'), type: 'reasoning', summary: [], content, status };
+    return { id: this.#id('rs_'), type: 'reasoning', summary: [], content, status };
   }
 
   #searchItem(): SearchItem {
     const action = { type: 'search', query: '', queries: [] } as const;
-    return { id: this.#id('searchCall'), type: 'web_search_call', status: 'in_progress', action };
+    return { id: this.#id('ws_'), type: 'web_search_call', status: 'in_progress', action };
   }
 
-  #codeItem(container_id: Id<'container'>): CodeItem {
+  #codeItem(container_id: Id<'cntr_'>): CodeItem {
     return {
-      id: this.#id('codeCall'),
+      id: this.#id('ci_'),
       type: 'code_interpreter_call',
       status: 'in_progress',
       code: '',

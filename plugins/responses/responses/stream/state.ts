@@ -25,7 +25,7 @@ export interface ResponseEvent {
 export type ResponseAction =
   | Exclude<TextEvent, { kind: 'end' }>
   /** The model calls a built-in tool. */
-  | { readonly kind: 'tool_named'; readonly type: BuiltInType; readonly container: Id<'container'> }
+  | { readonly kind: 'tool_named'; readonly type: BuiltInType; readonly container: Id<'cntr_'> }
   /** The model has written the query or the code, and the tool is started. */
   | { readonly kind: 'tool_started'; readonly input: string }
   | { readonly kind: 'tool_finished'; readonly result: BuiltInResult; readonly forModel: ForModel }

@@ -45,7 +45,7 @@ export class ToolCallReader {
         if (end < 0) return false;
         this.#index += 1;
         const name = this.#text.slice(0, end);
-        events.push({ kind: 'tool_call', index: this.#index, id: newId('toolCall'), name });
+        events.push({ kind: 'tool_call', index: this.#index, id: newId('call_'), name });
         this.#text = this.#text.slice(end + this.#syntax.nameEnds.length);
         this.#state = 'arguments';
         return true;

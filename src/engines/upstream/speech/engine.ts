@@ -111,7 +111,7 @@ class UpstreamTtsEngine implements TtsEngine {
     else yield* this.#synthesizeRegistered(voice, request, signal);
   }
 
-  async deleteVoice(voice: Id<'voice'>): Promise<void> {
+  async deleteVoice(voice: Id<'tts-vc-voice_'>): Promise<void> {
     if (this.#settings.voices !== 'register') return;
     // An upload that arrives after the deletion would leave the voice on the server.
     await this.#registeredVoices.remove(voice, AbortSignal.timeout(this.#deletionTimeoutMs));

@@ -22,7 +22,7 @@ export class RegisteredVoices {
   readonly #upload: (voice: SpokenVoice, signal: AbortSignal) => Promise<void>;
   readonly #maxRegistrations: number;
   /** In the order of last use. */
-  readonly #registrations = new Map<Id<'voice'>, AbortableRegistration>();
+  readonly #registrations = new Map<Id<'tts-vc-voice_'>, AbortableRegistration>();
 
   /**
    * @param upload uploads a voice. It is not cancelled with a request, because other requests may need the upload. Its
@@ -57,7 +57,7 @@ export class RegisteredVoices {
    * @param timeout aborts a running upload. An upload that completes can be deleted reliably, whereas a server may store
    *   part of an aborted one.
    */
-  async remove(id: Id<'voice'>, timeout: AbortSignal): Promise<void> {
+  async remove(id: Id<'tts-vc-voice_'>, timeout: AbortSignal): Promise<void> {
     const registration = this.#registrations.get(id);
     if (registration === undefined) return;
     const finished = registration.uploaded.catch(() => undefined);

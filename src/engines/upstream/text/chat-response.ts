@@ -189,7 +189,7 @@ export class ChatResponseReader {
 
   /** The id of the server if it is unique, otherwise a new one. */
   #idOf({ id }: PendingCall): string {
-    const uniqueId = id === '' || this.#ids.has(id) ? newId('toolCall') : id;
+    const uniqueId = id === '' || this.#ids.has(id) ? newId('call_') : id;
     this.#ids.add(uniqueId);
     return uniqueId;
   }
