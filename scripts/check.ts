@@ -9,6 +9,7 @@ import { type Check, runChecks, selectChecks, UnknownCheckError } from './checks
 import { sourceErrors } from './checks/source-rules.ts';
 import { testErrors } from './checks/test-rules.ts';
 import { licenceErrors } from './licences.ts';
+import { pluginApiErrors } from './plugin-api.ts';
 
 /**
  * `bun run check`: types, lint and format, dependency rules, source rules, and consistency of the documents.
@@ -61,6 +62,7 @@ const CHECKS: readonly Check[] = [
   linesOf('documents', 'documents are consistent', docsErrors),
   linesOf('project', 'workflows, editor settings and image names', projectFileErrors),
   linesOf('licences', 'licences are known', licenceErrors),
+  linesOf('plugin-api', 'the interface of plugins is recorded', pluginApiErrors),
   linesOf('asyncapi', 'AsyncAPI documents match the schemas', asyncApiErrors),
 ];
 
