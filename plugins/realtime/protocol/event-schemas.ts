@@ -4,20 +4,21 @@
  */
 
 import { type Static, Type } from '@sinclair/typebox';
+import {
+  FormatSchema,
+  ResponseUsageSchema,
+  TranscriptionUsageSchema,
+} from '../../../src/conversation/events/server-events.ts';
 import { closed, type Frozen, nullable, open } from '../../../src/kit/validation/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { PCM_RATE_HZ, THRESHOLD, VAD_MS } from '../limits.ts';
+import { THRESHOLD, VAD_MS } from '../limits.ts';
 import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './error-codes.ts';
+
+export { FormatSchema, ResponseUsageSchema, TranscriptionUsageSchema };
 
 export const COUNT = Type.Integer({ minimum: 0 });
 export const ITEM_ID = Type.String({ minLength: 1 });
 export const RESPONSE_ID = Type.String({ pattern: '^resp_.' });
-
-const FORMAT_TYPES = ['audio/pcm', 'audio/pcmu', 'audio/pcma'] as const;
-export const FormatSchema = closed({
-  type: oneOf(FORMAT_TYPES),
-  rate: Type.Integer({ minimum: PCM_RATE_HZ.from, maximum: PCM_RATE_HZ.to }),
-});
 
 const STATUS = oneOf(['completed', 'incomplete', 'in_progress']);
 /** Fields of every item. Unknown values are omitted, never null (openai-wire 8.5). */
@@ -90,28 +91,6 @@ const CODES = Object.keys(ERROR_TYPES) as RealtimeErrorCode[];
 const TYPES = [...new Set(Object.values(ERROR_TYPES))] as RealtimeErrorType[];
 export const ERROR_CODE = oneOf(CODES);
 export const ERROR_TYPE = oneOf(TYPES);
-
-export const TranscriptionUsageSchema = closed({
-  type: Type.Literal('tokens'),
-  total_tokens: COUNT,
-  input_tokens: COUNT,
-  output_tokens: COUNT,
-  input_token_details: closed({ text_tokens: COUNT, audio_tokens: COUNT }),
-});
-
-export const ResponseUsageSchema = closed({
-  total_tokens: COUNT,
-  input_tokens: COUNT,
-  output_tokens: COUNT,
-  input_token_details: closed({
-    text_tokens: COUNT,
-    audio_tokens: COUNT,
-    image_tokens: COUNT,
-    cached_tokens: COUNT,
-    cached_tokens_details: closed({ text_tokens: COUNT, audio_tokens: COUNT, image_tokens: COUNT }),
-  }),
-  output_token_details: closed({ text_tokens: COUNT, audio_tokens: COUNT }),
-});
 
 /** Fields of a response in every state. */
 const RESPONSE = {

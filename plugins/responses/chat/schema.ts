@@ -17,6 +17,7 @@ import { checkedBody } from '../../../src/http/request/json-body.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { rejectFields } from '../shared/json-body.ts';
+import { SAMPLING } from '../shared/sampling.ts';
 
 /** Clients send further fields; fields without effect are ignored. */
 function open<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {
@@ -129,17 +130,7 @@ export const ChatBody = open({
   ),
   max_completion_tokens: optional(limit),
   max_tokens: optional({ ...limit, deprecated: true }),
-  temperature: optional(
-    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the most likely token.' }),
-  ),
-  top_p: optional(
-    Type.Number({
-      minimum: 0,
-      maximum: 1,
-      default: 1,
-      description: 'Nucleus sampling: cumulative probability of the tokens considered.',
-    }),
-  ),
+  ...SAMPLING,
   seed: optional(Type.Integer({ description: 'The same seed produces the same output.' })),
   stop: optional(
     Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 4 })], {

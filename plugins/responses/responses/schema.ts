@@ -8,6 +8,7 @@ import { checkedBody } from '../../../src/http/request/json-body.ts';
 import { checkMetadata, MetadataSchema } from '../../../src/http/request/metadata.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { rejectFields } from '../shared/json-body.ts';
+import { SAMPLING } from '../shared/sampling.ts';
 import { InputItem, withItemTypes } from './items/input-items.ts';
 import { INCLUDABLE, type Includable } from './items/output-items.ts';
 import type { RequestEcho } from './items/response-object.ts';
@@ -100,17 +101,7 @@ export const ResponseBody = Type.Object({
       description: 'Not supported.',
     }),
   ),
-  temperature: optional(
-    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the most likely token.' }),
-  ),
-  top_p: optional(
-    Type.Number({
-      minimum: 0,
-      maximum: 1,
-      default: 1,
-      description: 'Nucleus sampling: cumulative probability of the tokens considered.',
-    }),
-  ),
+  ...SAMPLING,
   max_output_tokens: optional(
     Type.Integer({
       minimum: 1,

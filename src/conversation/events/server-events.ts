@@ -5,6 +5,7 @@
  */
 
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { MAX_RATE_HZ, MIN_RATE_HZ } from '../../contract/engines/audio.ts';
 import { closed, type Frozen, nullable, open } from '../../kit/validation/schemas.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import { LogprobSchema } from '../../listen/logprobs.ts';
@@ -25,7 +26,7 @@ export const ERROR_TYPES = [
 
 export const FormatSchema = closed({
   type: oneOf(['audio/pcm', 'audio/pcmu', 'audio/pcma']),
-  rate: Type.Integer({ minimum: 8_000, maximum: 48_000 }),
+  rate: Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ }),
 });
 
 export const TranscriptionUsageSchema = closed({

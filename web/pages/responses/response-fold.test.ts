@@ -4,8 +4,8 @@ import type { BuiltInResult } from '../../../plugins/responses/responses/items/b
 import type { RequestEcho } from '../../../plugins/responses/responses/items/response-object.ts';
 import { next, start } from '../../../plugins/responses/responses/stream/events.ts';
 import type { ResponseAction, ResponseState } from '../../../plugins/responses/responses/stream/state.ts';
-import { applyEvent, EMPTY_RESPONSE, messageText, viewOf } from './response-fold.ts';
-import type { ResponseBody, StreamEvent } from './response-wire.ts';
+import { applyEvent, EMPTY_RESPONSE, textOf, viewOf } from './response-fold.ts';
+import type { OutputItem, ResponseBody, StreamEvent } from './response-wire.ts';
 
 /** Uses the event builders of the service. */
 
@@ -71,6 +71,11 @@ test('folding the events results in the response of the final event', () => {
     { numRuns: 200, seed: 7 },
   );
 });
+
+/** Text of all messages, without reasoning. */
+function messageText(output: readonly OutputItem[]): string {
+  return output.flatMap((item) => (item.type === 'message' ? item.content.map(textOf) : [])).join('');
+}
 
 describe('a streamed response', () => {
   test('has the text so far', () => {

@@ -120,11 +120,6 @@ export function textOf(part: ContentPart): string {
   return part.type === 'refusal' ? part.refusal : part.text;
 }
 
-/** Text of all messages of a response, without reasoning. */
-export function messageText(output: readonly OutputItem[]): string {
-  return output.flatMap((item) => (item.type === 'message' ? item.content.map(textOf) : [])).join('');
-}
-
 /** Status of a built-in tool from an event type such as `response.web_search_call.searching`. */
 function toolStatus(type: string): ItemStatus | undefined {
   const [, status] =

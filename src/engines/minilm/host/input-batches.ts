@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { EmbedRequest } from '../../../contract/engines/embed.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
-import { requireClassSlot } from '../../../inference/pool/queue-quota.ts';
+import { requireClassSlot } from '../../../kit/limits/queue-slots.ts';
 import { RoundRobin } from '../../../kit/limits/round-robin.ts';
 import type { MinilmResult } from '../shared/protocol.ts';
 
