@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openGate } from './test-runner/gate.ts';
-import { DEEP, GROUPS } from './test-runner/groups.ts';
+import { DEEP, GATE, GROUPS } from './test-runner/groups.ts';
 import { loadOfMachine } from './test-runner/machine-load.ts';
 import { printOutcome } from './test-runner/print-outcome.ts';
 import { runPlan } from './test-runner/run-plan.ts';
@@ -55,7 +55,7 @@ const isNamed = named.length > 0 && named.length === names.length;
 const defaults = isNamed ? named : GROUPS;
 const selection = { group: { name: '!deep', workers: 2 }, files: names };
 const steps = flags.deep
-  ? [{ group: DEEP, files: gate?.files ?? names }]
+  ? [gate ? { group: GATE, files: gate.files } : { group: DEEP, files: names }]
   : isFull || isNamed
     ? defaults.map((group) => ({ group }))
     : [selection];

@@ -17,12 +17,15 @@ export const GROUPS: readonly Group[] = [
   // Sockets on the loopback interface, no other process.
   { name: 'api', workers: 2, isStrict: true },
   // Child processes and servers. More workers than cores, because these tests often wait.
-  { name: 'process', workers: 3 },
+  { name: 'process', workers: 4 },
   // The service in a process of its own, browsers and other clients.
-  { name: 'e2e', workers: 3 },
+  { name: 'e2e', workers: 4 },
   // Real models.
   { name: 'models', workers: 2 },
 ];
 
 /** Containers, rolling restarts, kills, and the repetitions of the default tier, one file at a time. */
 export const DEEP: Group = { name: 'deep', workers: 1 };
+
+/** The part of it that runs before every landing. Its files start servers of their own, and often wait for them. */
+export const GATE: Group = { ...DEEP, workers: 2 };
