@@ -26,7 +26,11 @@ export function timedTokens(utterance: Utterance, sources: TokenSources, speed: 
     if (pause.source !== undefined) continue;
     const [before, after] = [spans[i - 1], spans[i + 1]];
     const silence = longestSilence(energy.data, before?.start ?? pause.start, after?.end ?? pause.end);
-    if (silence === undefined) continue;
+    if (silence === undefined) {
+      // The sound between two words is that of the second one, such as the closure of its first consonant.
+      if (before !== undefined && after !== undefined) after.start = pause.end = pause.start;
+      continue;
+    }
     if (before !== undefined) before.end = pause.start = silence.start;
     if (after !== undefined) after.start = pause.end = silence.end;
   }
