@@ -45,6 +45,7 @@ describe('heteronyms', () => {
     ['We went live.', 'live', 'lˈIv'],
     ['She lives in Rome.', 'lives', 'lˈɪvz'],
     ['our lives', 'lives', 'lˈIvz'],
+    ['She has lived on ships.', 'lived', 'lˈɪvd'],
     ['to record', 'record', 'ɹəkˈɔɹd'],
     ['a record', 'record', 'ɹˈɛkəɹd'],
     ['They record music.', 'record', 'ɹəkˈɔɹd'],

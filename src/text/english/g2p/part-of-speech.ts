@@ -263,6 +263,7 @@ const SPECIAL: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['read', read],
   ['live', live],
   ['lives', lives],
+  ['lived', () => ['VERB']],
   ['close', close],
   ['content', content],
   ['used', used],
