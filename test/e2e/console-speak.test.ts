@@ -205,12 +205,16 @@ describe('speech', () => {
           data: [
             { id: 'af_heart', name: 'Heart', language: 'en-US', gender: 'female' },
             { id: 'ef_dora', name: 'Dora', language: 'es', gender: 'female' },
+            { id: 'nova', name: 'Nova', language: 'en-US', gender: 'female', preset: 'af_nova' },
           ],
         },
       }),
     );
     await page.reload();
     await replaceAudio(page);
+    await page.getByLabel('Input text').fill('Hay 5 libros sobre la mesa.');
+    await choose('Voice', 'nova (female)');
+    await page.getByText('Reads as “Hay cinco libros sobre la mesa.”').waitFor();
     await page.getByLabel('Input text').fill('Son 5 euros.');
     await choose('Voice', 'ef_dora (female)');
     await page.getByText('Reads as “Son cinco euros.”').waitFor();

@@ -13,6 +13,8 @@ export interface ListedVoice {
   /** BCP 47. Only of voices of a model. */
   readonly language?: string;
   readonly gender?: string;
+  /** The voice that is heard, of a name of OpenAI. */
+  readonly preset?: string;
 }
 
 export interface Voices {

@@ -67,7 +67,9 @@ export function SpeechTab() {
   const characters = charactersOf(input);
   // The markup of SSML does not count; the service checks its text.
   const isTooLong = !isSsml && characters > MAX_CHARACTERS;
-  const voiceLanguage = voices.value?.named.find(({ id }) => id === voice)?.language;
+  const namedVoice = voices.value?.named.find(({ id }) => id === voice);
+  // Names of OpenAI's voices tell no language: it is detected.
+  const voiceLanguage = namedVoice?.preset === undefined ? namedVoice?.language : undefined;
   const onlyLanguage = languages.length === 1 ? languages[0] : undefined;
   const readingLanguage = language ?? voiceLanguage ?? onlyLanguage;
   const selectModel = (id: string) => {
@@ -130,12 +132,12 @@ export function SpeechTab() {
             />
             <Select
               label="Language"
-              placeholder="Language of the voice"
+              placeholder="Detected, or that of the voice"
               data={languages.map((tag) => ({ value: tag, label: languageName(tag) }))}
               value={language ?? null}
               onChange={(tag) => setLanguage(tag ?? undefined)}
               clearable
-              clearButtonProps={{ 'aria-label': 'Use the language of the voice' }}
+              clearButtonProps={{ 'aria-label': 'Choose no language' }}
               disabled={languages.length === 0}
               error={fieldErrorMessage(error, 'language')}
             />
