@@ -113,3 +113,12 @@ test('the evidence orders languages as eld does', () => {
     expect(best, text).toBe(detector.detect(text).language);
   }
 });
+
+test.each(['a', 'A', "'", ' ', '"', 'a.', 'a(', '.', '’A', '\n', 'a\u0301'])(
+  'a paragraph of many %j is in no other language',
+  (unit) => {
+    const text = unit.repeat(MAX_DETECTED_CHARACTERS);
+    expect(plainWords(text).join('').length).toBeLessThanOrEqual(2 * text.length);
+    expect([undefined, 'en-US']).toContain(detectedLanguage(text.repeat(100), KOKORO));
+  },
+);

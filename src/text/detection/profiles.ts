@@ -29,10 +29,14 @@ const loaded = new Map<string, LanguageProfile | undefined>();
 export function profilesOf(languages: readonly string[]): ReadonlyMap<string, LanguageProfile> {
   const missing = languages.filter((language) => !loaded.has(language));
   if (missing.length > 0) {
-    const lines = readFileSync(FILE, 'utf8').split('\n');
+    // All characters are ASCII.
+    const file = readFileSync(FILE, 'latin1');
     for (const language of missing) {
-      const line = lines.find((each) => each.startsWith(`{"language":"${language}"`));
-      loaded.set(language, line === undefined ? undefined : parseProfile(line));
+      const start = file.indexOf(`{"language":"${language}"`);
+      loaded.set(
+        language,
+        start === -1 ? undefined : parseProfile(file.slice(start, file.indexOf('\n', start))),
+      );
     }
   }
   return new Map(
@@ -45,9 +49,9 @@ export function profilesOf(languages: readonly string[]): ReadonlyMap<string, La
 
 function parseProfile(line: string): LanguageProfile {
   const { ngrams } = JSON.parse(line) as ProfileLine;
-  return new Map(
-    Object.entries(ngrams).flatMap(([score, all]) =>
-      all.split('|').map((ngram) => [ngram, Number(score) + BASE_SCORE] as const),
-    ),
-  );
+  const profile = new Map<string, number>();
+  for (const [score, all] of Object.entries(ngrams)) {
+    for (const ngram of all.split('|')) profile.set(ngram, Number(score) + BASE_SCORE);
+  }
+  return profile;
 }
