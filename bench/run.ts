@@ -2,6 +2,7 @@
 
 import { benchIntelligibility } from './cases/audio/intelligibility.ts';
 import { benchLanguageDetection } from './cases/audio/language-detection.ts';
+import { benchLanguages, languageParts } from './cases/audio/languages.ts';
 import { benchMemory } from './cases/audio/memory.ts';
 import { benchNamedVoices } from './cases/audio/named-voices.ts';
 import { benchSpeech } from './cases/audio/speech.ts';
@@ -42,6 +43,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'speech-formats': benchSpeechFormats,
   intelligibility: benchIntelligibility,
   'language-detection': benchLanguageDetection,
+  languages: benchLanguages,
   memory: benchMemory,
   hearing: benchTranscription,
   'voice-activity': benchVoiceActivity,
@@ -77,12 +79,15 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'named-voices': benchNamedVoices,
 };
 
+/** Cases that `bun run bench` does not run on their own. */
+const PARTS = { ...realtimeParts, ...languageParts };
+
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
 for (const name of names) {
-  const run = CASES[name] ?? realtimeParts[name];
+  const run = CASES[name] ?? PARTS[name];
   if (!run) {
     console.error(
-      `Unknown benchmark '${name}'. Benchmarks: ${Object.keys({ ...CASES, ...realtimeParts }).join(', ')}.`,
+      `Unknown benchmark '${name}'. Benchmarks: ${Object.keys({ ...CASES, ...PARTS }).join(', ')}.`,
     );
     process.exit(1);
   }

@@ -29,12 +29,13 @@ export async function speak(
   text: string,
   format: 'pcm' | 'wav' = 'pcm',
   model = 'svc-tts',
+  fields: { readonly language?: string } = {},
 ): Promise<TimedSpeech> {
   const start = performance.now();
   const response = await service.fetch('/v1/audio/speech', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer test-key-of-a' },
-    body: JSON.stringify({ model, input: text, response_format: format }),
+    body: JSON.stringify({ model, input: text, response_format: format, ...fields }),
   });
   if (!response.ok || !response.body) throw new Error(`${response.status}: ${await response.text()}`);
   let firstAudioS: number | undefined;

@@ -1,0 +1,217 @@
+/**
+ * Speech in each language of Kokoro, compared with kokoro-onnx and misaki. `bun run bench languages` measures all languages,
+ * `bun run bench languages-es` one.
+ */
+
+import { requireFrontEnd } from '../../../src/text/front-end.ts';
+import { CORPUS_LANGUAGES, type CorpusLanguage, languageTexts } from '../../corpus/languages.ts';
+import { comparePhonemes } from '../../languages/phonemes.ts';
+import {
+  baselineAudio,
+  openSpeakingAndListening,
+  type SpeakingAndListening,
+  type SpokenAudio,
+} from '../../languages/round-trip.ts';
+import { type TextErrors, textErrors } from '../../languages/text-errors.ts';
+import { type BoundaryError, japaneseWordErrors } from '../../languages/word-times.ts';
+import { pinned } from '../../python.ts';
+import { type Row, report } from '../../report.ts';
+import { launchBenchService, type Service, speak } from '../../service.ts';
+import { median } from '../../statistics.ts';
+
+const MAX_ERROR_RATIO = 1.15;
+const MAX_DIFFERENT_PERCENT = { zh: 5, ja: 5, others: 3 } as const;
+const MAX_FIRST_AUDIO_RATIO = 1.2;
+const MAX_FIRST_USE_MS = 400;
+const MAX_BOUNDARY_MS = 60;
+const MAX_BOUNDARIES_PERCENT = 10;
+const BY_CHARACTER: readonly CorpusLanguage[] = ['ja', 'zh', 'hi'];
+/** Texts whose first audio is timed. */
+const TIMED_TEXTS = 6;
+const RUNS = 2;
+
+type Measured = (language: CorpusLanguage) => Promise<{ readonly rows: Row[]; readonly notes: string[] }>;
+
+/** All languages other than English, and British English, whose phonemes are compared. */
+const LANGUAGES = Object.keys(CORPUS_LANGUAGES) as CorpusLanguage[];
+
+export const languageParts: Readonly<Record<string, () => Promise<void>>> = {
+  ...Object.fromEntries(LANGUAGES.map((language) => [`languages-${language}`, () => run([language])])),
+  'languages-latency': benchLanguageLatency,
+};
+
+export async function benchLanguages(): Promise<void> {
+  await run(LANGUAGES);
+  await benchLanguageLatency();
+}
+
+async function run(languages: readonly CorpusLanguage[]): Promise<void> {
+  const engines = await openSpeakingAndListening();
+  const rows: Row[] = [];
+  const notes = [
+    `Baseline: ${await pinned('languages')}, the same weights and voices. Texts without digits, spoken by the default voice of the language.`,
+    'Error rate: words, or characters of hi, ja and zh, that Whisper base (svc-stt) misreads; case and punctuation are ignored.',
+  ];
+  try {
+    for (const language of languages) {
+      const parts: Measured[] = [phonemesOf, (each) => roundTrip(each, engines)];
+      for (const measure of parts) {
+        const measured = await measure(language);
+        rows.push(...measured.rows);
+        notes.push(...measured.notes);
+      }
+    }
+  } finally {
+    await engines.close();
+  }
+  const [only] = languages.length === 1 ? languages : [];
+  const name = only === undefined ? 'languages' : `languages-${only}`;
+  await report(name, 'Speech in each language', rows, notes);
+}
+
+const phonemesOf: Measured = async (language) => {
+  const texts = await languageTexts(language);
+  const tag = language === 'en' ? 'en-GB' : CORPUS_LANGUAGES[language];
+  const { sentences, words, differentWords, differences } = await comparePhonemes(tag, texts);
+  const percent = MAX_DIFFERENT_PERCENT[language === 'zh' || language === 'ja' ? language : 'others'];
+  return {
+    rows: [
+      {
+        measure: `${tag}: sentences with other phonemes than misaki, of ${sentences}`,
+        ours: (100 * differences.length) / sentences,
+        unit: '%',
+        target: percent,
+      },
+      {
+        measure: `${tag}: words with other phonemes than misaki, of ${words}`,
+        ours: (100 * differentWords) / words,
+        unit: '%',
+        target: percent,
+      },
+    ],
+    notes: differences.map(({ text, ours, misaki }) => `${tag}: ${text} → ${ours} (misaki: ${misaki})`),
+  };
+};
+
+async function roundTrip(language: CorpusLanguage, engines: SpeakingAndListening) {
+  const tag = CORPUS_LANGUAGES[language];
+  const texts = await languageTexts(language);
+  const baseline = await baselineAudio(tag, requireFrontEnd(tag).kokoroVoice, texts);
+  const by = BY_CHARACTER.includes(language) ? 'character' : 'word';
+  const spoken = new Map<string, SpokenAudio>();
+  const totals = { ours: { errors: 0, units: 0 }, baseline: { errors: 0, units: 0 } };
+  const notes: string[] = [];
+  for (const text of texts) {
+    const audio = await engines.speak(text, tag);
+    spoken.set(text, audio);
+    const samples = { ours: audio.samples, baseline: baseline.get(text) };
+    const heard: Record<string, string> = {};
+    for (const side of ['ours', 'baseline'] as const) {
+      heard[side] = samples[side] === undefined ? '' : await engines.hear(samples[side], language);
+      totals[side] = added(totals[side], textErrors(text, heard[side], by));
+    }
+    const errors = textErrors(text, heard.ours ?? '', by).errors;
+    if (errors > textErrors(text, heard.baseline ?? '', by).errors) {
+      notes.push(`${tag}: ${text} → "${heard.ours}" (baseline: "${heard.baseline}")`);
+    }
+  }
+  const percent = ({ errors, units }: TextErrors) => (100 * errors) / units;
+  const rows: Row[] = [
+    {
+      measure: `${tag}: ${by} error rate of ${texts.length} texts (${totals.ours.errors} and ${totals.baseline.errors} of ${totals.ours.units})`,
+      ours: percent(totals.ours),
+      peer: percent(totals.baseline),
+      unit: '%',
+      target: MAX_ERROR_RATIO,
+    },
+  ];
+  if (language === 'ja') rows.push(...boundaryRows(tag, await japaneseWordErrors(spoken)));
+  return { rows, notes };
+}
+
+function added(a: TextErrors, b: TextErrors): TextErrors {
+  return { errors: a.errors + b.errors, units: a.units + b.units };
+}
+
+function boundaryRows(tag: string, errors: readonly BoundaryError[]): Row[] {
+  return (['start', 'end'] as const).map((kind) => {
+    const all = errors.filter((error) => error.kind === kind).map(({ ms }) => ms);
+    const far = all.filter((ms) => Math.abs(ms) > MAX_BOUNDARY_MS);
+    return {
+      measure: `${tag}: ${kind}s of ${all.length} words more than ${MAX_BOUNDARY_MS} ms from the forced alignment (snfa); median ${median(all)} ms`,
+      ours: (100 * far.length) / all.length,
+      unit: '%',
+      target: MAX_BOUNDARIES_PERCENT,
+    };
+  });
+}
+
+/** Time to first audio over HTTP: of the first text in each language, and of texts as long as English ones. */
+async function benchLanguageLatency(): Promise<void> {
+  const rows: Row[] = [];
+  const service = await launchBenchService();
+  try {
+    await speak(service, 'Warm up.');
+    const english = await timed(service, 'en');
+    // The first language with phonemes of eSpeak NG, and the languages with a dictionary of their own.
+    for (const language of ['es', 'zh', 'ja'] as const) {
+      const [text = ''] = await languageTexts(language);
+      const first = await firstAudioMs(service, text, language);
+      const later: number[] = [];
+      for (let i = 0; i < RUNS; i++) later.push(await firstAudioMs(service, text, language));
+      rows.push({
+        measure: `${language}: first audio of the first text, more than of the next ones`,
+        ours: first - median(later),
+        unit: 'ms',
+        target: MAX_FIRST_USE_MS,
+      });
+    }
+    for (const language of LANGUAGES.filter((each) => each !== 'en')) {
+      const pairs = (await timed(service, language)).map((text) => ({
+        ...text,
+        english: english.toSorted(
+          (a, b) => Math.abs(a.audioS - text.audioS) - Math.abs(b.audioS - text.audioS),
+        )[0],
+      }));
+      rows.push({
+        measure: `${language}: first audio, baseline: English text of the most similar length of audio`,
+        ours: median(pairs.map(({ firstMs }) => firstMs)),
+        peer: median(pairs.map((pair) => pair.english?.firstMs ?? Number.NaN)),
+        unit: 'ms',
+        target: MAX_FIRST_AUDIO_RATIO,
+      });
+    }
+  } finally {
+    await service.stop();
+  }
+  await report('languages-latency', 'Time to first audio in each language', rows, [
+    `Over HTTP. Median of ${TIMED_TEXTS} texts, each the best of ${RUNS} runs. The first text in eSpeak's languages starts eSpeak NG.`,
+  ]);
+}
+
+interface TimedText {
+  readonly firstMs: number;
+  readonly audioS: number;
+}
+
+async function timed(service: Service, language: CorpusLanguage): Promise<TimedText[]> {
+  const all: TimedText[] = [];
+  const count = language === 'en' ? 2 * TIMED_TEXTS : TIMED_TEXTS;
+  for (const text of (await languageTexts(language)).slice(0, count)) {
+    const runs: TimedText[] = [];
+    for (let i = 0; i < RUNS; i++) {
+      const { firstAudioS, audioS } = await speakIn(service, text, language);
+      runs.push({ firstMs: 1000 * firstAudioS, audioS });
+    }
+    all.push({ firstMs: Math.min(...runs.map(({ firstMs }) => firstMs)), audioS: runs[0]?.audioS ?? 0 });
+  }
+  return all;
+}
+
+function speakIn(service: Service, text: string, language: CorpusLanguage) {
+  return speak(service, text, 'pcm', 'svc-tts', { language: CORPUS_LANGUAGES[language] });
+}
+
+async function firstAudioMs(service: Service, text: string, language: CorpusLanguage): Promise<number> {
+  return 1000 * (await speakIn(service, text, language)).firstAudioS;
+}
