@@ -5,6 +5,17 @@ import type { ChatTemplateMessage, Conversation } from '../shared/conversation.t
 import { learnToolCallSyntax, type ToolCallSyntax } from '../shared/tool-call-syntax.ts';
 import type { NativeTemplate } from './native.ts';
 
+/** The example of a call in the templates of Qwen2.5 Coder, in a string of Jinja. */
+const DOUBLED_BRACES = '{{\\"name\\": <function-name>, \\"arguments\\": <args-json-object>}}';
+
+/**
+ * Corrects a published template. Those of Qwen2.5 Coder show the model a call in doubled braces, which it then writes, although it was
+ * trained on calls in single ones, as in the templates of Qwen2.5.
+ */
+export function correctedTemplate(template: string): string {
+  return template.replaceAll(DOUBLED_BRACES, DOUBLED_BRACES.slice(1, -1));
+}
+
 export interface ChatTemplateOptions {
   readonly template: NativeTemplate;
   readonly beginToken: string;

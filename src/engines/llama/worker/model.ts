@@ -12,7 +12,7 @@ import {
   type TokenCount,
   tokenBounds,
 } from '../shared/token-bounds.ts';
-import { ChatTemplate } from './chat-template.ts';
+import { ChatTemplate, correctedTemplate } from './chat-template.ts';
 import { type LlamaBinding, loadBinding, type NativeGrammarState, type NativeModel } from './native.ts';
 
 /** Length of a piece of a prompt. It is converted in about 30 ms. */
@@ -68,7 +68,7 @@ export class LlamaModel {
     this.trainedTokens = trained > 0 ? trained : undefined;
     this.#beginToken = native.shouldPrependBosToken() ? native.tokenBos() : undefined;
     this.template = new ChatTemplate({
-      template: new binding.AddonJinjaRenderer(template),
+      template: new binding.AddonJinjaRenderer(correctedTemplate(template)),
       beginToken: native.getTokenString(native.tokenBos()),
       endToken: native.getTokenString(native.tokenEos()),
       countTokens: (text) => this.tokenize(text).length,
