@@ -5,7 +5,7 @@ import { referenceWarp } from '../testing/reference-warp.ts';
 import { FrameGenerator } from './frame-generator.ts';
 import { structuralSimilarity } from './structural-similarity.ts';
 
-const SIZE = { width: 320, height: 192 };
+const SIZE = { width: 208, height: 128 };
 const LUMA = SIZE.width * SIZE.height;
 const FPS = 24;
 
