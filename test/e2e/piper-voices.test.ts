@@ -76,8 +76,8 @@ test('tts-1 speaks German through a Piper voice of the hub, and the speakers of 
   // 24 kHz, as all audio of the endpoint: the sentence with its numbers in full takes more than three seconds.
   expect(through.length / 24_000).toBeGreaterThan(3);
   expect(through).toEqual(await speak({ model: 'piper-de' }));
-  const english = await speak({ model: 'tts-1', voice: 'nova' });
-  expect(english).not.toEqual(through);
+  expect(await speak({ model: 'tts-1', voice: 'nova' }), 'German is detected').toEqual(through);
+  expect(await speak({ model: 'tts-1', voice: 'nova', language: 'en' })).not.toEqual(through);
 
   const unsupported = await send({ model: 'tts-1', voice: 'nova', language: 'fr' });
   expect(await unsupported.json()).toMatchObject({
