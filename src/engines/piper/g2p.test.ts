@@ -82,6 +82,78 @@ describe('piper ids', () => {
     expect(await idsOf({ '^': [1], $: [2], _: [0], ç: [16] })).toEqual([16]);
   });
 
+  describe('of given sounds', () => {
+    const text = 'Say Worcester, then (leave) now.';
+    const given = [
+      { start: 4, end: 13, ipa: 'wusta' },
+      { start: 21, end: 26, ipa: 'liv' },
+    ];
+    const read = async (soundsOf: ((ipa: string) => string) | undefined, joins = false) => {
+      const asked: string[] = [];
+      const g2p = createPiperG2p({
+        phonemes: async (clauses) => {
+          asked.push(...clauses);
+          return clauses.map((clause) => {
+            const spoken = clause.toLowerCase();
+            return joins ? spoken.replace('say w', 'sayw') : spoken;
+          });
+        },
+        words,
+        phonemeIds,
+        soundsOf,
+      });
+      const sentences = await g2p.phonemize(text, given);
+      return { asked, sentences };
+    };
+    const withSounds = '^say wusta, then, liv, now.$';
+
+    test('replace those of eSpeak, and keep the marks and the positions', async () => {
+      const { asked, sentences } = await read((ipa) => ipa);
+      expect(bare(sentences.map(({ ids }) => String.fromCodePoint(...ids)))).toEqual([withSounds]);
+      expect(asked).toEqual(['Say Worcester', 'then', 'leave', 'now']);
+      const sources = sentences[0]?.sources().filter((source) => source !== undefined);
+      expect([...new Set(sources)]).toEqual([0, 4, 15, 21, 28]);
+    });
+
+    test('replace them where eSpeak joins words', async () => {
+      const { asked, sentences } = await read((ipa) => ipa, true);
+      expect(bare(sentences.map(({ ids }) => String.fromCodePoint(...ids)))).toEqual([withSounds]);
+      expect(asked).toEqual(['Say Worcester', 'then', 'leave', 'now', 'Say']);
+      const sources = sentences[0]?.sources().filter((source) => source !== undefined);
+      expect([...new Set(sources)]).toEqual([0, 4, 15, 21, 28]);
+    });
+
+    test('may be those of a part of a word, and of several words', async () => {
+      const g2p = createPiperG2p({
+        phonemes: async (clauses) => clauses.map((clause) => clause.toLowerCase()),
+        words: wordsIn('de'),
+        phonemeIds,
+        soundsOf: (ipa) => ipa,
+      });
+      const [sentence] = await g2p.phonemize('vor New York-Reise', [{ start: 4, end: 12, ipa: 'nu jok' }]);
+      expect(bare([String.fromCodePoint(...(sentence?.ids ?? []))])).toEqual(['^vor nu jok reise$']);
+      const sources = sentence?.sources().filter((source) => source !== undefined);
+      expect([...new Set(sources)]).toEqual([0, 4, 12]);
+    });
+
+    test.each([
+      ['no symbol of the voice', () => '字'],
+      ['no sounds', () => ''],
+      ['a voice of letters', undefined],
+    ])('are not used with %s', async (_, soundsOf) => {
+      const { sentences } = await read(soundsOf);
+      expect(bare(sentences.map(({ ids }) => String.fromCodePoint(...ids)))).toEqual([
+        '^say worcester, then, leave, now.$',
+      ]);
+    });
+
+    test('may be the whole text', async () => {
+      const g2p = createPiperG2p({ phonemes: async () => [], words, phonemeIds, soundsOf: (ipa) => ipa });
+      const [sentence] = await g2p.phonemize('Hm', [{ start: 0, end: 2, ipa: 'hm' }]);
+      expect(bare([String.fromCodePoint(...(sentence?.ids ?? []))])).toEqual(['^hm$']);
+    });
+  });
+
   test.each(['', '...', '日本語', '😀', '?!'])('no ids for %j', async (text) => {
     expect(await written(text)).toEqual([]);
   });

@@ -2,8 +2,10 @@
  * Converts text to the phoneme ids of a Piper voice: text normalization, eSpeak's IPA, the voice's id map.
  */
 
+import type { GivenSounds } from '../../contract/engines/engine.ts';
 import type { Espeak } from '../../text/espeak.ts';
 import type { SpokenFormWord, TextFrontEnd } from '../../text/front-end.ts';
+import { TracedText } from '../../text/traced-text.ts';
 import { alignWords } from '../../text/word-alignment.ts';
 
 /** `phoneme_id_map` of the voice's configuration: symbol to ids. */
@@ -20,8 +22,12 @@ export interface PiperSentence {
 }
 
 export interface PiperG2p {
-  /** Returns the sentences; an empty list if the text has no speakable content. Does not throw. */
-  phonemize(text: string): Promise<PiperSentence[]>;
+  /**
+   * Returns the sentences; an empty list if the text has no speakable content. Does not throw.
+   * @param given words whose sounds are given, in order, without overlaps. Words whose sounds the voice does not have are read as
+   * written.
+   */
+  phonemize(text: string, given?: readonly GivenSounds[]): Promise<PiperSentence[]>;
 }
 
 /** Returns the phonemes of each clause, in the symbols of the voice. Clauses have no punctuation between words. */
@@ -32,6 +38,8 @@ export interface PiperG2pDeps {
   /** The spoken form of a text. */
   readonly words: TextFrontEnd['words'];
   readonly phonemeIds: PhonemeIdMap;
+  /** The sounds of an IPA transcription in the symbols of the voice; absent: it has other symbols. */
+  readonly soundsOf?: ((ipa: string) => string) | undefined;
 }
 
 const BEGIN = '^';
@@ -78,23 +86,65 @@ interface Clause {
   readonly marks: string;
 }
 
-/** The phonemes of a clause, or punctuation. */
-interface Spoken {
+/** A clause and its phonemes. */
+interface SpokenClause {
+  readonly clause: Clause;
   readonly phonemes: string;
-  readonly clause?: Clause;
+  /** For each group of phonemes between spaces, the index of its word; absent if eSpeak may have joined words. */
+  readonly groups?: readonly number[];
+}
+
+/** The phonemes of a clause, or punctuation. */
+type Spoken = Partial<SpokenClause> & Pick<SpokenClause, 'phonemes'>;
+
+/** A part of the source text and its phonemes. */
+interface Reading {
+  readonly start: number;
+  readonly end: number;
+  readonly phonemes: string;
 }
 
 /** Creates a converter for one voice. */
-export function createPiperG2p({ phonemes, words, phonemeIds }: PiperG2pDeps): PiperG2p {
+export function createPiperG2p({ phonemes, words, phonemeIds, soundsOf }: PiperG2pDeps): PiperG2p {
   return {
-    async phonemize(text) {
-      const clauses = clausesOf(words(text));
-      const sentences = sentencesOf(clauses, await speakClauses(phonemes, clauses));
+    async phonemize(text, given = []) {
+      const readings = given
+        .map(({ start, end, ipa }) => ({ start, end, phonemes: soundsOf?.(ipa) ?? '' }))
+        .filter(({ phonemes }) => isSpeakable(phonemes, phonemeIds));
+      const clauses = clausesOf(separateWords(text, readings, words));
+      const spoken = await speakClauses(phonemes, clauses);
+      const sentences = sentencesOf(
+        readings.length === 0 ? spoken : await withReadings(spoken, readings, phonemes),
+      );
       return sentences
         .filter((sentence) => sentence.some(({ phonemes }) => /\p{L}/u.test(phonemes)))
         .map((sentence) => framed(sentence, phonemeIds));
     },
   };
+}
+
+const isSpeakable = (phonemes: string, phonemeIds: PhonemeIdMap) =>
+  [...phonemes].some((symbol) => /\p{L}/u.test(symbol) && idsOf(symbol, phonemeIds).length > 0);
+
+/** The words of a text. Words with readings are words of their own: `well` in `well-known`. */
+function separateWords(
+  text: string,
+  readings: readonly Reading[],
+  words: TextFrontEnd['words'],
+): SpokenFormWord[] {
+  if (readings.length === 0) return words(text);
+  const isInWord = (at: number) => /^[\p{L}\p{M}\p{N}'’-]{2}$/u.test(text.slice(at - 1, at + 1));
+  const cuts = readings.flatMap(({ start, end }) => [start, end]).filter((at) => at > 0 && isInWord(at));
+  const source = TracedText.of(text);
+  const pieces = [0, ...cuts].map((from, i) => source.slice(from, cuts[i]));
+  const separate = TracedText.join(pieces, ' ');
+  return words(separate.text).map((word) => {
+    // Marks before a word belong to it.
+    const at = separate.sourceOf(word.source);
+    const first = at + (/^[^\p{L}\p{N}\s]{0,4}/u.exec(text.slice(at, at + 4))?.[0].length ?? 0);
+    const isRead = readings.some(({ start, end }) => start <= first && first < end);
+    return { ...word, source: isRead ? first : at };
+  });
 }
 
 function clausesOf(words: readonly SpokenFormWord[]): Clause[] {
@@ -116,12 +166,72 @@ function clausesOf(words: readonly SpokenFormWord[]): Clause[] {
   return clauses;
 }
 
-async function speakClauses(phonemes: ClausePhonemes, clauses: readonly Clause[]): Promise<string[]> {
-  const asked = clauses.map(({ words }) => words).filter((words) => /[\p{L}\p{N}]/u.test(words));
-  if (asked.length === 0) return clauses.map(() => '');
-  const lines = await phonemes(asked);
+async function speakClauses(phonemes: ClausePhonemes, clauses: readonly Clause[]): Promise<SpokenClause[]> {
+  const isAsked = ({ words }: Clause) => /[\p{L}\p{N}]/u.test(words);
+  const asked = clauses.filter(isAsked).map(({ words }) => words);
+  const lines = asked.length === 0 ? [] : await phonemes(asked);
   let next = 0;
-  return clauses.map(({ words }) => (/[\p{L}\p{N}]/u.test(words) ? (lines[next++] ?? '').trim() : ''));
+  return clauses.map((clause) => {
+    const line = isAsked(clause) ? (lines[next++] ?? '') : '';
+    // eSpeak names the language of a word that it reads by other rules.
+    return { clause, phonemes: line.replace(/\([a-z-]{2,8}\)/g, '').trim() };
+  });
+}
+
+/**
+ * Replaces the phonemes of words with readings. They are asked for with their clause, because the words around them are spoken
+ * differently alone. Where eSpeak has joined words, the parts of the clause are asked for separately.
+ */
+async function withReadings(
+  spoken: readonly SpokenClause[],
+  readings: readonly Reading[],
+  phonemes: ClausePhonemes,
+): Promise<SpokenClause[]> {
+  const readingAt = (source: number) => readings.find(({ start, end }) => start <= source && source < end);
+  const replaced: SpokenClause[] = [];
+  const parts: Clause[] = [];
+  for (const { clause, phonemes: line } of spoken) {
+    const given = clause.sources.map(readingAt);
+    const groups = line.split(/ +/u);
+    const isGiven = given.some((reading) => reading !== undefined);
+    const isWhole = groups.length === given.length || given.every((reading) => reading !== undefined);
+    if (!isGiven) replaced.push({ clause, phonemes: line });
+    else if (isWhole) replaced.push(withGroups(clause, given, groups));
+    else {
+      for (const { from, to, reading } of runsOf(given)) {
+        const isLast = to === given.length;
+        const part: Clause = {
+          words: clause.words.split(/\s+/u).slice(from, to).join(' '),
+          sources: clause.sources.slice(from, to),
+          marks: isLast ? clause.marks : '',
+        };
+        if (reading === undefined) parts.push(part);
+        replaced.push({ clause: part, phonemes: reading?.phonemes ?? '', groups: [0] });
+      }
+    }
+  }
+  if (parts.length === 0) return replaced;
+  const asked = new Map((await speakClauses(phonemes, parts)).map((part) => [part.clause, part]));
+  return replaced.map((part) => asked.get(part.clause) ?? part);
+}
+
+/** Consecutive words with the same reading, or without one. */
+function runsOf(given: readonly (Reading | undefined)[]) {
+  const starts = given.flatMap((reading, i) => (i === 0 || reading !== given[i - 1] ? [i] : []));
+  return starts.map((from, i) => ({ from, to: starts[i + 1] ?? given.length, reading: given[from] }));
+}
+
+function withGroups(
+  clause: Clause,
+  given: readonly (Reading | undefined)[],
+  groups: readonly string[],
+): SpokenClause {
+  const runs = runsOf(given).flatMap(({ from, to, reading }) =>
+    reading === undefined
+      ? groups.slice(from, to).map((group, i) => ({ group, word: from + i }))
+      : reading.phonemes.split(' ').map((group) => ({ group, word: from })),
+  );
+  return { clause, phonemes: runs.map(({ group }) => group).join(' '), groups: runs.map(({ word }) => word) };
 }
 
 /**
@@ -142,16 +252,15 @@ async function oneByOne(espeak: Espeak, asked: readonly string[]): Promise<strin
 }
 
 /** Phonemes with punctuation, split after each sentence. */
-function sentencesOf(clauses: readonly Clause[], lines: readonly string[]): Spoken[][] {
+function sentencesOf(spoken: readonly SpokenClause[]): Spoken[][] {
   const sentences: Spoken[][] = [];
   let sentence: Spoken[] = [];
-  for (const [i, clause] of clauses.entries()) {
-    const phonemes = (lines[i] ?? '').replace(/\([a-z-]{2,8}\)/g, '');
-    const kept = strongest([...clause.marks].map((mark) => MARKS[mark] ?? mark));
-    if (phonemes !== '')
-      sentence.push(...(sentence.length > 0 ? [{ phonemes: ' ' }] : []), { phonemes, clause });
+  for (const part of spoken) {
+    const { marks } = part.clause;
+    const kept = strongest([...marks].map((mark) => MARKS[mark] ?? mark));
+    if (part.phonemes !== '') sentence.push(...(sentence.length > 0 ? [{ phonemes: ' ' }] : []), part);
     if (kept !== '') sentence.push({ phonemes: kept });
-    if (!SENTENCE_END.test(clause.marks)) continue;
+    if (!SENTENCE_END.test(marks)) continue;
     sentences.push(sentence);
     sentence = [];
   }
@@ -193,9 +302,13 @@ function idsOf(symbol: string, phonemeIds: PhonemeIdMap): (readonly number[])[] 
 }
 
 /** For each symbol, the position in the source text of its word. */
-function sourcesOf({ phonemes, clause }: Spoken): (number | undefined)[] {
+function sourcesOf({ phonemes, clause, groups }: Spoken): (number | undefined)[] {
   const symbols = [...phonemes];
   if (clause === undefined) return symbols.map(() => undefined);
-  const words = alignWords(clause.words.split(/\s+/u), phonemes);
+  let group = 0;
+  const words =
+    groups === undefined
+      ? alignWords(clause.words.split(/\s+/u), phonemes)
+      : symbols.map((symbol) => groups[symbol === ' ' ? group++ : group]);
   return symbols.map((symbol, i) => (symbol === ' ' ? undefined : clause.sources[words[i] ?? 0]));
 }

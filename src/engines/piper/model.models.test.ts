@@ -140,3 +140,14 @@ describe('invalid voice files', () => {
     expect(() => splitPiperGraph(Uint8Array.of(1, 2, 3, 255, 255))).toThrow();
   });
 });
+
+it('speaks the sounds that a request gives, and reads other words as written', async () => {
+  const text = 'The red boat.';
+  const sounds = (ipa: string) => chunksOf({ text, givenSounds: [{ start: 4, end: 7, ipa }] }).then(joined);
+  const written = joined(await chunksOf({ text }));
+  // The sounds that the voice has for the word as written.
+  expect(await sounds('ɹˈɛd')).toEqual(written);
+  expect(await sounds("r'ɛd")).toEqual(written);
+  expect(await sounds('bɹaʊnɪʃ')).not.toEqual(written);
+  expect(await sounds('字')).toEqual(written);
+});

@@ -13,6 +13,7 @@ import type { RuntimeOptions } from '../../inference/runtime/runtime-options.ts'
 import { WordTimes } from '../../inference/runtime/word-times.ts';
 import { loadEspeak } from '../../text/espeak.ts';
 import { type EspeakNg, wordsIn } from '../../text/front-end.ts';
+import { plainIpa } from '../../text/ipa.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
 import { type ClausePhonemes, createPiperG2p, type PiperG2p, phonemesInOneCall } from './g2p.ts';
 import { piperLanguage } from './named-voices.ts';
@@ -49,12 +50,21 @@ export async function loadPiper(options: PiperOptions): Promise<SpeechModel> {
   const { voice: name = DEFAULT_PIPER_VOICE } = options;
   const language = piperLanguage(name, voice.language?.code, voice.espeak?.voice);
   const phonemes = await phonemesOf(voice, options);
-  const g2p = createPiperG2p({ phonemes, words: wordsIn(language), phonemeIds: voice.phoneme_id_map });
+  // The symbols of the other type are letters.
+  const soundsOf = (voice.phoneme_type ?? 'espeak') === 'espeak' ? espeakIpa(language) : undefined;
+  const phonemeIds = voice.phoneme_id_map;
+  const g2p = createPiperG2p({ phonemes, words: wordsIn(language), phonemeIds, soundsOf });
   const encoder = await openGraph(graphs.encoder, options.runtime);
   const decoder = await openGraph(graphs.decoder, options.runtime);
   const model = new PiperModel({ voice, g2p, encoder, decoder, language, hasSpeakers: graphs.hasSpeakers });
   for await (const _ of model.open({ text: 'Ready when you are.', speed: 1, delivery: 'stream' }));
   return model;
+}
+
+/** IPA as eSpeak writes it in a language: its English has no trill. */
+function espeakIpa(language: string): (ipa: string) => string {
+  const isEnglish = language.startsWith('en');
+  return (ipa) => (isEnglish ? plainIpa(ipa).replaceAll('r', 'ɹ').replaceAll('ɝ', 'ɜː') : plainIpa(ipa));
 }
 
 /** How a voice gets its phonemes. @throws Error for a type of phonemes that this engine does not have. */
@@ -113,7 +123,7 @@ class PiperModel implements SpeechModel {
 
   async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, void, undefined> {
     const { g2p, voice } = this.#parts;
-    const sentences = await g2p.phonemize(request.text);
+    const sentences = await g2p.phonemize(request.text, request.givenSounds);
     const speaker = this.#speakerOf(request);
     const sources = request.words ? sentences.map((sentence) => sentence.sources()) : [];
     const frameMs = (HOP_SAMPLES * 1000) / voice.audio.sample_rate;

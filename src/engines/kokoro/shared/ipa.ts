@@ -1,5 +1,7 @@
 /** Converts pronunciations that a request gives in the International Phonetic Alphabet to the symbols of Kokoro. */
 
+import { plainIpa } from '../../../text/ipa.ts';
+
 /** Sounds of two letters that the model has as one symbol, in every language. */
 const AFFRICATES: readonly (readonly [string, string])[] = [
   ['tʃ', 'ʧ'],
@@ -20,9 +22,6 @@ const ENGLISH: readonly (readonly [string, string])[] = [
   ['r', 'ɹ'],
   ['ɾ', 'T'],
 ];
-/** Tie bars, syllable breaks and linking marks, which have no sound. */
-const SILENT = /[\u035c\u0361.‿]/gu;
-
 /**
  * Returns the symbols of an IPA transcription. Symbols that the model does not have are dropped.
  * @param language tag of the language, which decides how the model writes diphthongs.
@@ -32,10 +31,10 @@ export function symbolsOfIpa(
   language: string,
   symbols: Pick<ReadonlySet<string>, 'has'>,
 ): string {
-  let written = ipa.normalize('NFD').replace(SILENT, '').replaceAll('g', 'ɡ').replaceAll("'", 'ˈ');
+  let written = plainIpa(ipa);
   const sounds = language.startsWith('en') ? [...AFFRICATES, ...ENGLISH] : AFFRICATES;
   for (const [from, to] of sounds) written = written.replaceAll(from, to);
-  return Array.from(written.replace(/\s+/gu, ' ').trim())
+  return Array.from(written)
     .filter((symbol) => symbols.has(symbol))
     .join('');
 }
