@@ -81,7 +81,7 @@ void SentenceChunker::scan(bool ended, std::vector<std::u16string>& chunks) {
     }
     if (!ended || phase_ != Phase::peek) return;
     // The end of the text also ends the word.
-    settle(starts_sentences(peeked_), chunks);
+    settle(peeked_starts(), chunks);
   }
 }
 
@@ -174,6 +174,10 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
   return false;
 }
 
+bool SentenceChunker::peeked_starts() const {
+  return stop_.meaning == StopMeaning::ordinal ? !follows_ordinals(peeked_) : starts_sentences(peeked_);
+}
+
 bool SentenceChunker::line_break_ends(CharClass next) const {
   if (breaks_ > 1) return true;
   if (breaks_ == 0 || next == CharClass::lower) return false;
@@ -218,14 +222,17 @@ bool SentenceChunker::on_peek(char32_t code_point, CharClass kind, std::vector<s
     settle(ends, chunks);
     return false;
   };
+  const bool ordinal = stop_.meaning == StopMeaning::ordinal;
+  const bool letter = ordinal ? is_cased(kind) : is_ascii_letter(code_point);
   if (!peeked_.empty()) {
-    if (is_ascii_letter(code_point) && peeked_.fits()) {
+    if (letter && peeked_.fits()) {
       peeked_.append(code_point);
       return true;
     }
+    if (ordinal) return decide(peeked_starts());
     // `A.` and `I.` are initials.
     const bool initial = peeked_.size() == 1 && kind == CharClass::dot;
-    return decide(!is_word(kind) && !initial && starts_sentences(peeked_));
+    return decide(!is_word(kind) && !initial && peeked_starts());
   }
   if (opens(kind) && peeked_openers_ < kMaxOpeners) {
     peeked_openers_++;
@@ -234,7 +241,7 @@ bool SentenceChunker::on_peek(char32_t code_point, CharClass kind, std::vector<s
   if (kind == CharClass::lower || stop_.meaning == StopMeaning::abbreviation) return decide(false);
   if (stop_.meaning == StopMeaning::sentence) return decide(true);
   if (stop_.meaning == StopMeaning::before_number) return decide(kind != CharClass::digit);
-  if (!is_ascii_letter(code_point)) return decide(false);
+  if (!letter) return decide(ordinal);
   peeked_.append(code_point);
   return true;
 }

@@ -21,7 +21,7 @@ namespace voice {
  *
  * - `?`, `!` and the stops of other scripts end it before white space; inside quotes only if no small letter follows;
  * - `.` and an ellipsis also require that no small letter follows the white space, and that the word before them is
- * not an abbreviation ({@link meaning_of_stop});
+ * not an abbreviation, or an ordinal number before a month ({@link meaning_of_stop});
  * - `。`, `！`, `？` end it with the following closing brackets, without white space;
  * - an empty line ends it; so does a single line break if the line was short or a dash follows, but never before a
  * small letter: paragraphs that are wrapped at a usual width are not split;
@@ -65,6 +65,8 @@ class SentenceChunker {
   bool on_gap(char32_t code_point, CharClass kind, std::vector<std::u16string>& chunks);
   bool on_peek(char32_t code_point, CharClass kind, std::vector<std::u16string>& chunks);
 
+  /** Whether the capitalized word after the gap starts a sentence. */
+  bool peeked_starts() const;
   bool line_break_ends(CharClass next) const;
   /** Returns to the end of the gap and continues: with a new sentence, or inside the same one. */
   void settle(bool ends, std::vector<std::u16string>& chunks);

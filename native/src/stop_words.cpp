@@ -33,6 +33,16 @@ constexpr Words kNames[] = {"apr", "assn", "aug", "ave",  "blvd",  "bros", "co",
                             "mar", "mon",  "nov", "oct",  "rd",    "sat",  "sep",  "sept", "sr",  "st",
                             "ste", "sun",  "thu", "thur", "thurs", "tue",  "tues", "univ", "wed"};
 
+/** Months, and nouns that are often counted; German, with months of Danish and Norwegian. Without diaereses. */
+constexpr Words kCounted[] = {"januar",    "janner",    "jan",        "februar",  "feber",        "feb",         "marts",
+                              "marz",      "april",     "apr",        "mai",      "maj",          "juni",        "jun",
+                              "juli",      "jul",       "august",     "aug",      "september",    "sept",        "sep",
+                              "oktober",   "okt",       "november",   "nov",      "dezember",     "desember",    "dez",
+                              "december",  "auflage",   "bezirk",     "etage",    "bundesliga",   "geburtstag",  "jahr",
+                              "jahrestag", "jahrgang",  "jahrhundert", "kapitel", "jahrhunderts", "klasse",      "liga",
+                              "monat",     "platz",     "quartal",    "runde",    "semester",     "spieltag",    "staffel",
+                              "stock",     "stockwerk", "tag",        "tage",     "weltkrieg",    "weltkriegs",  "woche"};
+
 constexpr Words kStarters[] = {
     "a",       "after",   "all",    "although", "an",     "and",   "another", "are",    "as",   "at",    "because",
     "before",  "both",    "but",    "by",       "can",    "could", "did",     "do",     "does", "each",  "even",
@@ -44,7 +54,7 @@ constexpr Words kStarters[] = {
     "we",      "were",    "what",   "when",     "where",  "while", "who",     "why",    "with", "would", "yes",
     "yet",     "you",     "your"};
 
-/** Lower-case ASCII form, of `á` too; an empty view for other characters or too many. */
+/** Lower-case ASCII form, of `á` and `ä` too; an empty view for other characters or too many. */
 struct Folded {
   std::array<char, ShortWord::kCapacity> letters{};
   size_t size = 0;
@@ -52,8 +62,9 @@ struct Folded {
   explicit Folded(const ShortWord& word) {
     if (!word.fits()) return;
     for (size_t i = 0; i < word.size(); i++) {
-      // "pág."
-      const char32_t letter = word[i] == 0xE1 || word[i] == 0xC1 ? U'a' : word[i];
+      // "pág.", "März"
+      const bool accented = word[i] == 0xE1 || word[i] == 0xC1 || word[i] == 0xE4 || word[i] == 0xC4;
+      const char32_t letter = accented ? U'a' : word[i];
       if (letter >= 0x80) return;
       const bool upper = letter >= 'A' && letter <= 'Z';
       letters[i] = static_cast<char>(upper ? letter - 'A' + 'a' : letter);
@@ -91,6 +102,15 @@ bool is_dotted(const ShortWord& word) {
   return dotted && group > 0;
 }
 
+/** A number of up to three digits. */
+bool is_ordinal(const ShortWord& word) {
+  if (word.size() > 3) return false;
+  for (size_t i = 0; i < word.size(); i++) {
+    if (word[i] < '0' || word[i] > '9') return false;
+  }
+  return true;
+}
+
 /** `1`, `12`, `a`, `iv`: list numbers when they are the first word. */
 bool is_enumerator(const ShortWord& word) {
   if (word.size() == 1) return is_letter(word[0]) || class_of(word[0]) == CharClass::digit;
@@ -110,6 +130,7 @@ bool is_enumerator(const ShortWord& word) {
 StopMeaning meaning_of_stop(const ShortWord& word, bool first) {
   if (word.empty() || !word.fits()) return StopMeaning::sentence;
   if (first && is_enumerator(word)) return StopMeaning::abbreviation;
+  if (is_ordinal(word)) return StopMeaning::ordinal;
   const Folded folded(word);
   if (contains(kConnectors, folded.view())) return StopMeaning::abbreviation;
   if (contains(kNumbered, folded.view())) return StopMeaning::before_number;
@@ -120,6 +141,8 @@ StopMeaning meaning_of_stop(const ShortWord& word, bool first) {
   if (contains(kTitles, folded.view())) return StopMeaning::abbreviation;
   return contains(kNames, folded.view()) ? StopMeaning::uncertain : StopMeaning::sentence;
 }
+
+bool follows_ordinals(const ShortWord& word) { return contains(kCounted, Folded(word).view()); }
 
 bool starts_sentences(const ShortWord& word) { return contains(kStarters, Folded(word).view()); }
 

@@ -10,6 +10,7 @@ enum class StopMeaning {
   sentence,       // a sentence may end here
   abbreviation,   // never ends a sentence: Mr. e.g. vs.
   before_number,  // No. 5, Fig. 3; otherwise like `sentence`
+  ordinal,        // 3. Mai, 19. Jahrhundert; otherwise like `sentence`
   uncertain,      // U.S., a.m., Inc., initials: ends a sentence only before a word that usually starts one
 };
 
@@ -39,6 +40,9 @@ class ShortWord {
  * earlier dots. `first` is true for the first word of a sentence, where `1.` and `a.` number a list.
  */
 StopMeaning meaning_of_stop(const ShortWord& word, bool first);
+
+/** Whether a capitalized word follows ordinal numbers, which have a stop in German and other languages: 3. Mai. */
+bool follows_ordinals(const ShortWord& word);
 
 /** Whether a capitalized word starts sentences far more often than it is a name: The, It, But. */
 bool starts_sentences(const ShortWord& word);

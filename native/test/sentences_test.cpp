@@ -48,6 +48,7 @@ void fixed_cases() {
   sentences(u"\u4ECA\u5929\u3002|\u300C\u597D\uFF01\u300D|\u8D70");
   sentences(u"1. One\n|2. Two\n\n|three");
   sentences(u"Great!\xD83D\xDE00 |Next.");
+  sentences(u"Am 3. Mai und 12. M\u00E4rz. |Es waren 12. |Dann im 19. Jahrhundert. |Es sind 3. |\u00D6l.");
   check(split(u"").empty(), "no text, no chunks");
   check(split(u" \n ") == Chunks{u" \n "}, "white space alone");
   check(split(std::u16string(1500, u'x')).size() == 3, "600 at most");

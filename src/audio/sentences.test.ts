@@ -46,7 +46,11 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   ],
   Italian: ['Il sig. Rossi e il dott. Bianchi. |Vedi pag. 5, p.es. Roma. |Poi basta.'],
   Portuguese: ['A Profa. Lima e os Srs. Reis moram na Av. Paulista. |Fim.'],
-  German: ['Er sagte: „Ja.“ |Dann ging er. |Das ist z.B. Berlin.'],
+  German: [
+    'Er sagte: „Ja.“ |Dann ging er. |Das ist z.B. Berlin.',
+    'Am 3. Mai und am 12. März. |Am 3. mai, im 19. Jahrhundert und im 2. Stock.',
+    'Der 1. Januar. |Es waren 12. |Dann ging er. |Er wurde 3. |Österreich gewann. |Es sind 100. |„Gut.“',
+  ],
   footnotes: ['The end.¹ |Next one.²³ |Last.'],
   'Chinese and Japanese': [
     '你呢？|“很好。”|他说。|‘是吗？’|好',
@@ -158,10 +162,15 @@ describe('streaming', () => {
       [' he left the U.S', []],
       ['. Th', []],
       ['ey stayed! ', ['Then he left the U.S. ']],
-      ['y', ['They stayed! ']],
+      ['On 3', ['They stayed! ']],
+      ['. M', []],
+      ['ai', []],
+      [' or 4. Ma', []],
+      ['ybe', []],
+      [' y', ['On 3. Mai or 4. ']],
     ] as const;
     for (const [text, chunks] of steps) expect(chunker.push(text)).toEqual([...chunks]);
-    expect(chunker.flush()).toEqual(['y']);
+    expect(chunker.flush()).toEqual(['Maybe y']);
     expect(chunker.flush()).toEqual([]);
   });
 

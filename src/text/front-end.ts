@@ -8,11 +8,13 @@ import { french } from './french/index.ts';
 import { hindi } from './hindi/index.ts';
 import { italian } from './italian/index.ts';
 import { japanese } from './japanese/index.ts';
-import type { SpokenFormWord, TextFrontEnd } from './language.ts';
+import type { TextFrontEnd } from './language.ts';
 import { mandarin } from './mandarin/index.ts';
 import { brazilianPortuguese } from './portuguese/index.ts';
 import { spanish } from './spanish/index.ts';
+import { wordsAsWritten } from './words-as-written.ts';
 
+export { plainIpa } from './ipa.ts';
 export type {
   EspeakNg,
   G2p,
@@ -21,6 +23,7 @@ export type {
   SpokenFormWord,
   TextFrontEnd,
 } from './language.ts';
+export { TracedText } from './traced-text.ts';
 
 /** In the order in which the API lists them. */
 export const FRONT_ENDS: readonly TextFrontEnd[] = [
@@ -100,9 +103,5 @@ export function spokenForm(frontEnd: TextFrontEnd, text: string): string {
  * phonemizer reads by rules of its own.
  */
 export function wordsIn(language: string): TextFrontEnd['words'] {
-  return frontEndOf(language)?.words ?? wordsAsWritten;
-}
-
-function wordsAsWritten(text: string): SpokenFormWord[] {
-  return Array.from(text.matchAll(/\S+/gu), ({ 0: word, index }) => ({ text: word, source: index }));
+  return frontEndOf(language)?.words ?? ((text) => wordsAsWritten(text, language));
 }

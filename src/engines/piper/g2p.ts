@@ -4,8 +4,7 @@
 
 import type { GivenSounds } from '../../contract/engines/engine.ts';
 import type { Espeak } from '../../text/espeak.ts';
-import type { SpokenFormWord, TextFrontEnd } from '../../text/front-end.ts';
-import { TracedText } from '../../text/traced-text.ts';
+import { type SpokenFormWord, type TextFrontEnd, TracedText } from '../../text/front-end.ts';
 import { alignWords } from '../../text/word-alignment.ts';
 
 /** `phoneme_id_map` of the voice's configuration: symbol to ids. */
@@ -74,8 +73,8 @@ const MARKS: Readonly<Record<string, string>> = {
   '۔': '.',
 };
 const SENTENCE_END = /[.!?…।॥。！？؟۔]/u;
-/** A mark between clauses. Not inside of numbers, times and abbreviations as written: `3.5`, `12:30`, `z.B`. */
-const MARK = String.raw`[;!?${Object.keys(MARKS).join('')}]|[,:](?!\p{N})|(?<!\p{N})[,:]|(?<!\.\p{L})\.(?![\p{L}\p{N}])`;
+/** A mark between clauses. Not inside of numbers, times, abbreviations and dates as written: `3.5`, `12:30`, `z.B`, `3. mai`. */
+const MARK = String.raw`[;!?${Object.keys(MARKS).join('')}]|[,:](?!\p{N})|(?<!\p{N})[,:]|(?<!\.\p{L})\.(?![\p{L}\p{N}])(?!(?<=\p{N}\.) \p{Ll})`;
 const MARKS_BETWEEN_CLAUSES = new RegExp(`(?:${MARK})(?:${MARK}|\\s)*`, 'gu');
 
 /** Consecutive words and the punctuation after them. */

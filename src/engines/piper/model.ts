@@ -12,8 +12,7 @@ import { type GraphOutput, type GraphSession, openGraph } from '../../inference/
 import type { RuntimeOptions } from '../../inference/runtime/runtime-options.ts';
 import { WordTimes } from '../../inference/runtime/word-times.ts';
 import { loadEspeak } from '../../text/espeak.ts';
-import { type EspeakNg, wordsIn } from '../../text/front-end.ts';
-import { plainIpa } from '../../text/ipa.ts';
+import { type EspeakNg, plainIpa, wordsIn } from '../../text/front-end.ts';
 import { DEFAULT_PIPER_VOICE } from './default-voice.ts';
 import { type ClausePhonemes, createPiperG2p, type PiperG2p, phonemesInOneCall } from './g2p.ts';
 import { piperLanguage } from './named-voices.ts';

@@ -1,6 +1,6 @@
 /** Converts pronunciations that a request gives in the International Phonetic Alphabet to the symbols of Kokoro. */
 
-import { plainIpa } from '../../../text/ipa.ts';
+import { plainIpa } from '../../../text/front-end.ts';
 
 /** Sounds of two letters that the model has as one symbol, in every language. */
 const AFFRICATES: readonly (readonly [string, string])[] = [
