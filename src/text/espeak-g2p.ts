@@ -158,6 +158,11 @@ function joined(
     : { phonemes: '', sources: [] };
 }
 
+/** The symbols of a word in another language. eSpeak writes the language of a word that it reads by other rules in brackets. */
+export function foreignSounds(ipa: string): string {
+  return kokoroSounds(ipa.replace(/\([a-z-]{2,8}\)/gu, ''));
+}
+
 /** "t^ʃˈa^ʊ" → "ʧˈW". */
 export function kokoroSounds(ipa: string): string {
   let sounds = ipa;

@@ -3,11 +3,11 @@
  * UniDic, spaces between the words of a list. Latin words, which misaki leaves as letters, are phonemized by eSpeak NG.
  */
 
-import { kokoroSounds } from '../espeak-g2p.ts';
+import { foreignSounds } from '../espeak-g2p.ts';
+import { symbolsOfKana } from '../kana.ts';
 import type { EspeakNg, G2p, Pronunciation, SymbolSet } from '../language.ts';
 import type { TracedText } from '../traced-text.ts';
 import type { Dictionary } from './dictionary.ts';
-import { symbolsOfKana } from './kana.ts';
 import { type Segment, segmentsOf } from './segmenter.ts';
 
 export interface JapaneseG2pOptions {
@@ -194,8 +194,3 @@ function pronunciation(
 }
 
 const isMark = (symbol: string | undefined) => symbol !== undefined && /[!",.:;?—…”]/u.test(symbol);
-
-/** eSpeak writes the language of a word that it reads by other rules in brackets. */
-function foreignSounds(ipa: string): string {
-  return kokoroSounds(ipa.replace(/\([a-z-]{2,8}\)/gu, ''));
-}

@@ -15,7 +15,7 @@ const english = {
 const g2p = await mandarin.openKokoroG2p({
   symbols: { has: () => true },
   files: () => ({}),
-  espeak: async () => [],
+  espeak: async (voice, clauses) => clauses.map((clause) => `${voice}(ru)<${clause}>`),
   english: async () => english,
 });
 const phonemes = async (text: string) => (await g2p.phonemize(text)).phonemes;
@@ -61,6 +61,10 @@ describe('phonemes', () => {
     ['買iPhone了', 'mai↓ <iPhone> lɤ'],
     ['𠮷和㐀', 'ʨi↗ xɤ↗ mou↓'],
     ['學習漢語', 'ɕɥe↗ɕi↗ xa↘ny↓'],
+    ['「ありがとう」の意思', '“aɾʲiɡatoɯ” no i↘sɨ'],
+    ['カラオケに行く', 'kaɾaokeɲi ɕi↗ŋ kɯ'],
+    ['ﾃｽﾄ好', 'tesɨto xau↓'],
+    ['我说Привет了', 'wo↓ ʂwo→ enus<Привет> lɤ'],
     ['，。', ''],
     ['', ''],
   ])('of %s', async (text, expected) => expect(await phonemes(text)).toBe(expected));

@@ -3,7 +3,9 @@
  * syllable with its tone as in a dictionary. The model was trained so, and makes the sandhi of third tones itself.
  */
 
-import type { G2p, Pronunciation, SymbolSet } from '../language.ts';
+import { foreignSounds } from '../espeak-g2p.ts';
+import { symbolsOfKana } from '../kana.ts';
+import type { EspeakNg, G2p, Pronunciation, SymbolSet } from '../language.ts';
 import type { TracedText } from '../traced-text.ts';
 import type { WordsOf } from './dictionary.ts';
 import { symbolsOfSyllable } from './syllables.ts';
@@ -13,13 +15,18 @@ export interface MandarinG2pOptions {
   readonly spoken: (text: string) => TracedText;
   readonly wordsOf: WordsOf;
   readonly symbols: SymbolSet;
-  /** Reads words in other scripts. */
+  /** Reads words in Latin letters. */
   readonly english: () => Promise<G2p>;
+  /** Reads words in other scripts, each by the rules of a language that is written in it. */
+  readonly espeak: EspeakNg;
 }
 
-/** Chinese characters, words in other scripts, and any other character. */
+/** Chinese characters, kana, words in Latin letters, words in other scripts, and any other character. */
 const PARTS =
-  /(\p{Script=Han}+)|((?!\p{Script=Han})[\p{L}\p{M}\p{N}](?:[ '-]?(?!\p{Script=Han})[\p{L}\p{M}\p{N}])*)|./gsu;
+  /(\p{Script=Han}+)|([\p{Script=Hiragana}\p{Script=Katakana}ー\uff70\uff9e\uff9f]+)|((?:\p{Script=Latin}|\p{N})(?:[ '-]?(?:\p{Script=Latin}|[\p{M}\p{N}]))*)|((?!\p{Script=Han})[\p{L}\p{M}](?:['-]?(?!\p{Script=Han}|\p{Script=Latin})[\p{L}\p{M}])*)|./gsu;
+const FOREIGN_VOICE = 'en-us';
+/** Longer "words" are noise; they are truncated, not rejected. */
+const MAX_WORD_LETTERS = 60;
 /** Marks in the form of the model. */
 const MODEL_MARKS: Readonly<Record<string, string>> = {
   '、': ',',
@@ -46,12 +53,23 @@ const MODEL_MARKS: Readonly<Record<string, string>> = {
 const SPACE_BEFORE = /[«《〈「『【〔([{]/u;
 const SPACE_AFTER = /[、,.!?:;»》〉」』】〕)\]}]/u;
 
-export function createMandarinG2p({ spoken, wordsOf, symbols, english }: MandarinG2pOptions): G2p {
+export function createMandarinG2p(options: MandarinG2pOptions): G2p {
+  const { spoken, wordsOf, symbols, english, espeak } = options;
   return {
     async phonemize(text) {
       const traced = spoken(text);
       const sounds = new Sounds(symbols);
-      for (const { 0: part, 1: run, 2: foreign, index } of traced.text.matchAll(PARTS)) {
+      const parts = Array.from(traced.text.matchAll(PARTS));
+      const others = parts.flatMap(([, , , , other]) => (other === undefined ? [] : [other]));
+      const otherSounds =
+        others.length === 0
+          ? []
+          : await espeak(
+              FOREIGN_VOICE,
+              others.map((word) => word.slice(0, MAX_WORD_LETTERS)),
+            );
+      let next = 0;
+      for (const { 0: part, 1: run, 2: kana, 3: foreign, 4: other, index } of parts) {
         if (run !== undefined) {
           let at = index;
           for (const { characters, syllables } of wordsOf(run)) {
@@ -62,6 +80,14 @@ export function createMandarinG2p({ spoken, wordsOf, symbols, english }: Mandari
               at += character.length;
             }
           }
+        } else if (kana !== undefined || other !== undefined) {
+          const word =
+            kana === undefined
+              ? foreignSounds(otherSounds[next++] ?? '')
+              : symbolsOfKana(kana.normalize('NFKC'));
+          sounds.add(' ', undefined);
+          sounds.add(word, traced.sourceOf(index));
+          sounds.add(' ', undefined);
         } else if (foreign !== undefined) {
           sounds.add(' ', undefined);
           const { phonemes, sources } = await (await english()).phonemize(foreign);

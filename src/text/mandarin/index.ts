@@ -14,12 +14,12 @@ export const mandarin: TextFrontEnd = {
   espeakVoice: 'cmn',
   kokoroVoice: 'zf_xiaobei',
   words: (text) => wordsOf(spoken(text)),
-  async openKokoroG2p({ symbols, english }) {
+  async openKokoroG2p({ symbols, english, espeak }) {
     // With the first text, because the dictionary is large.
     const [{ openDictionary }, { createMandarinG2p }] = await Promise.all([
       import('./dictionary.ts'),
       import('./g2p.ts'),
     ]);
-    return createMandarinG2p({ spoken, wordsOf: openDictionary(), symbols, english });
+    return createMandarinG2p({ spoken, wordsOf: openDictionary(), symbols, english, espeak });
   },
 };
