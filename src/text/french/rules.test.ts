@@ -87,6 +87,22 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['1 001 nuits et 21 lettres', 'mille une nuits et vingt et une lettres'],
   ['OUVERT À 19H30', 'OUVERT À dix-neuf heures trente'],
   ['en 44 av. J.-C.', 'en quarante-quatre avant Jésus-Christ.'],
+  ['M. et Mme Durand et Mme. Petit', 'monsieur et madame Durand et madame Petit'],
+  ['le XVIIIe s., p. 34', 'le dix-huitième siècle, page trente-quatre'],
+  ['1/2 heure', 'une demi-heure'],
+  ['3,5/5', 'trois virgule cinq sur cinq'],
+  [
+    '15 €/mois, 5 min/km, 120 kWh/an, 3 Go/s',
+    'quinze euros par mois, cinq minutes par kilomètre, cent vingt kilowattheures par an, trois gigaoctets par seconde',
+  ],
+  ['1,5 M€, 3 k€, 12 Md€', "un virgule cinq million d'euros, trois mille euros, douze milliards d'euros"],
+  ['de 8h30-9h30, 9h-17h', 'de huit heures trente à neuf heures trente, neuf heures à dix-sept heures'],
+  ['1h30min', 'une heure trente'],
+  ['3x sans frais', 'trois fois sans frais'],
+  [
+    '80 dB, 1000 mAh, 50 Mbps, 20 ºC',
+    'quatre-vingts décibels, mille milliampères-heure, cinquante mégabits par seconde, vingt degrés Celsius',
+  ],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(french, written)).toBe(spoken));

@@ -1,6 +1,7 @@
 /** What French text has besides words (Imprimerie nationale, Lexique des règles typographiques). */
 
 import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
+import { thousands } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -25,6 +26,7 @@ const FEMININE: ReadonlySet<string> = new Set(
 );
 
 const FIRST: readonly Rule[] = [
+  { pattern: /(?<=(?<!\p{L})[IVX]{1,6})e s\./gu, speak: () => 'e siècle' },
   {
     pattern:
       /(?<![\p{L}\p{N}.,])(?:1(?:(er)|(?:re|ère))|2(?:(nd)|nde)|([0-9]{1,4})(?:e|[eè]me|ième))(s?)(?![\p{L}\p{N}])/giu,
@@ -76,6 +78,21 @@ const FIRST: readonly Rule[] = [
         )
         .join(', '),
   },
+  { pattern: /(?<!\p{L})p\. ?(?=[0-9])/gu, speak: () => 'page ' },
+  { pattern: /(?<![\p{L}\p{N}.,])1\/2[ -]heure(?!\p{L})/gu, speak: () => 'une demi-heure' },
+  {
+    pattern: /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3})x(?= (?:par|sans|plus|moins|de)(?!\p{L}))/gu,
+    speak: () => ' fois',
+  },
+  {
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3}(?:,[0-9]{1,3})?) ?k(?=€)/gu,
+    speak: ([, written = '']) => `${thousands(written)} `,
+  },
+  {
+    // 1,5 M€, 12 Md€.
+    pattern: /(?<=(?<![\p{L}\p{N}.,])([0-9]{1,4})(?:,[0-9]{1,3})?) ?(M|Mds?|Mrd)(?=[€$])/gu,
+    speak: ([, whole, scale]) => ` ${scale === 'M' ? 'million' : 'milliard'}${Number(whole) < 2 ? '' : 's'} `,
+  },
   {
     // Open all day and every day.
     pattern: /(?<![\p{L}\p{N}])24 ?h(?:eures)? ?\/ ?24(?![\p{L}\p{N}])/giu,
@@ -113,6 +130,7 @@ export const TABLES: LanguageTables = {
     dividedBy: 'divisé par',
     percent: 'pour cent',
     perMille: 'pour mille',
+    outOf: 'sur',
     to: 'à',
     and: 'et',
     at: 'arobase',
@@ -133,10 +151,24 @@ export const TABLES: LanguageTables = {
     { signs: ['¥', 'JPY'], name: ['yen', 'yens'] },
   ],
   cents: { joiner: '', isShort: true },
-  scales: ['million', 'millions', 'milliard', 'milliards', 'billion', 'billions'],
-  ofAfterScale: (counted) =>
-    /^[aeiouy]/.test(counted) && !counted.startsWith('yen') ? `d'${counted}` : `de ${counted}`,
+  scales: ['mille', 'million', 'millions', 'milliard', 'milliards', 'billion', 'billions'],
+  ofAfterScale(counted, scale) {
+    if (scale === 'mille') return counted;
+    return /^[aeiouy]/.test(counted) && !counted.startsWith('yen') ? `d'${counted}` : `de ${counted}`;
+  },
   units: {
+    dB: ['décibel', 'décibels'],
+    mAh: ['milliampère-heure', 'milliampères-heure'],
+    kbps: ['kilobit par seconde', 'kilobits par seconde'],
+    Mbps: ['mégabit par seconde', 'mégabits par seconde'],
+    Gbps: ['gigabit par seconde', 'gigabits par seconde'],
+    kcal: ['kilocalorie', 'kilocalories', 'f'],
+    'cm²': ['centimètre carré', 'centimètres carrés'],
+    'cm³': ['centimètre cube', 'centimètres cubes'],
+    'm/s²': ['mètre par seconde carrée', 'mètres par seconde carrée'],
+    kHz: ['kilohertz', 'kilohertz'],
+    MW: ['mégawatt', 'mégawatts'],
+    px: ['pixel', 'pixels'],
     km: ['kilomètre', 'kilomètres'],
     m: ['mètre', 'mètres'],
     cm: ['centimètre', 'centimètres'],
@@ -161,6 +193,7 @@ export const TABLES: LanguageTables = {
     s: ['seconde', 'secondes', 'f'],
     ms: ['milliseconde', 'millisecondes', 'f'],
     '°C': ['degré Celsius', 'degrés Celsius'],
+    ºC: ['degré Celsius', 'degrés Celsius'],
     '°F': ['degré Fahrenheit', 'degrés Fahrenheit'],
     '°': ['degré', 'degrés'],
     W: ['watt', 'watts'],
@@ -177,6 +210,7 @@ export const TABLES: LanguageTables = {
     GB: ['gigaoctet', 'gigaoctets'],
     MB: ['mégaoctet', 'mégaoctets'],
   },
+  per: (name) => `par ${name}`,
   months: MONTHS,
   date: (day, month, year) =>
     `${day === 1 ? 'premier' : NUMBERS.cardinal(day)} ${month}${year === undefined ? '' : ` ${NUMBERS.cardinal(Number(year))}`}`,
@@ -190,10 +224,16 @@ export const TABLES: LanguageTables = {
   mixed: (whole, numerator, denominator) =>
     `${NUMBERS.cardinal(whole, 'm')} et ${numerator === 1 && denominator === 2 ? 'demi' : fraction(numerator, denominator)}`,
   abbreviations: {
+    'M. et Mme': 'monsieur et madame',
+    'M. ou Mme': 'monsieur ou madame',
     'M.': 'monsieur',
     MM: 'messieurs',
     'MM.': 'messieurs',
     Mme: 'madame',
+    'Mme.': 'madame',
+    'Mlle.': 'mademoiselle',
+    'art.': 'article',
+    'éd.': 'édition',
     Mmes: 'mesdames',
     Mlle: 'mademoiselle',
     Dr: 'docteur',

@@ -40,6 +40,7 @@ const FIRST: readonly Rule[] = [
     pattern: /(?<![\p{L}\p{M}\p{N}.,-])([0-9]{1,2})-([0-9]{1,2})(?= से (?:जीत|हार|हरा|पराजित|बराबर))/gu,
     speak: ([, ours, theirs]) => `${NUMBERS.cardinal(Number(ours))} ${NUMBERS.cardinal(Number(theirs))}`,
   },
+  { pattern: /(?<=[0-9]:[0-9]{2}) ?[-–] ?(?=[0-9]{1,2}:[0-9]{2}(?![0-9:]))/gu, speak: () => ' से ' },
   {
     pattern:
       /(?<![\p{L}\p{M}\p{N}.,:])([0-9]{1,2}):([0-5][0-9]) ?बजे(?: (?!(?:है|हैं|हुए|हो|था|थे|से|तक|के|की|पर|और|या)(?![\p{L}\p{M}]))(?=\p{L}))?/gu,
@@ -104,6 +105,7 @@ export const TABLES: LanguageTables = {
     dividedBy: 'भागा',
     percent: 'प्रतिशत',
     perMille: 'प्रति हज़ार',
+    outOf: 'बटा',
     to: 'से',
     and: 'और',
     at: 'ऐट',
@@ -117,7 +119,7 @@ export const TABLES: LanguageTables = {
     degrees: 'डिग्री',
   },
   currencies: [
-    { signs: ['₹', 'INR', 'रु.', 'रू.', 'Rs.'], name: ['रुपया', 'रुपये'], cent: ['पैसा', 'पैसे'] },
+    { signs: ['₹', 'INR', 'रु.', 'रू.', 'Rs.', 'रु', 'रू', 'Rs'], name: ['रुपया', 'रुपये'], cent: ['पैसा', 'पैसे'] },
     { signs: ['$', 'US$', 'USD'], name: ['डॉलर', 'डॉलर'], cent: ['सेंट', 'सेंट'] },
     { signs: ['€', 'EUR'], name: ['यूरो', 'यूरो'], cent: ['सेंट', 'सेंट'] },
     { signs: ['£', 'GBP'], name: ['पाउंड', 'पाउंड'], cent: ['पेंस', 'पेंस'] },
@@ -127,6 +129,18 @@ export const TABLES: LanguageTables = {
   scales: ['हज़ार', 'हजार', 'लाख', 'करोड़', 'अरब', 'लाख करोड़', 'हज़ार करोड़', 'हजार करोड़'],
   ofAfterScale: (counted) => counted,
   units: {
+    dB: ['डेसिबल', 'डेसिबल'],
+    mAh: ['मिलीएम्पियर आवर', 'मिलीएम्पियर आवर'],
+    kbps: ['किलोबिट प्रति सेकंड', 'किलोबिट प्रति सेकंड'],
+    Mbps: ['मेगाबिट प्रति सेकंड', 'मेगाबिट प्रति सेकंड'],
+    Gbps: ['गीगाबिट प्रति सेकंड', 'गीगाबिट प्रति सेकंड'],
+    kcal: ['किलोकैलोरी', 'किलोकैलोरी'],
+    'cm²': ['वर्ग सेंटीमीटर', 'वर्ग सेंटीमीटर'],
+    'cm³': ['घन सेंटीमीटर', 'घन सेंटीमीटर'],
+    'm/s²': ['मीटर प्रति वर्ग सेकंड', 'मीटर प्रति वर्ग सेकंड'],
+    kHz: ['किलोहर्ट्ज़', 'किलोहर्ट्ज़'],
+    MW: ['मेगावाट', 'मेगावाट'],
+    px: ['पिक्सेल', 'पिक्सेल'],
     km: ['किलोमीटर', 'किलोमीटर'],
     'कि.मी.': ['किलोमीटर', 'किलोमीटर'],
     किमी: ['किलोमीटर', 'किलोमीटर'],
@@ -162,6 +176,7 @@ export const TABLES: LanguageTables = {
     GB: ['गीगाबाइट', 'गीगाबाइट'],
     TB: ['टेराबाइट', 'टेराबाइट'],
   },
+  per: (name) => `प्रति ${name}`,
   months: MONTHS,
   date: (day, month, written) =>
     `${NUMBERS.cardinal(day)} ${month}${written === undefined ? '' : ` ${year(Number(written))}`}`,
@@ -170,6 +185,8 @@ export const TABLES: LanguageTables = {
     if (second !== undefined) {
       return `${hours} घंटे ${NUMBERS.cardinal(minute)} मिनट ${NUMBERS.cardinal(second)} सेकंड`;
     }
+    const clock = clockTime(hour, minute);
+    if (clock !== undefined) return clock;
     return minute === 0 ? `${hours} बजे` : `${hours} बजकर ${NUMBERS.cardinal(minute)} मिनट`;
   },
   dayHalves: { बजे: '' },

@@ -69,6 +69,20 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['2x500 mg', 'due per cinquecento milligrammi'],
   ['nel 44 a.C.', 'nel quarantaquattro avanti Cristo.'],
   ['1 1/2', 'uno e mezzo'],
+  [
+    '10 €/kg, 15 €/mese, 3 €/ora, 5 €/settimana',
+    "dieci euro al chilogrammo, quindici euro al mese, tre euro all'ora, cinque euro alla settimana",
+  ],
+  ['5 kg/m³ e 120 km/h', 'cinque chilogrammi al metro cubo e centoventi chilometri orari'],
+  [
+    '1,5 mln di euro, 3 mld €, 3 k€',
+    'uno virgola cinque milioni di euro, tre miliardi di euro, tremila euro',
+  ],
+  ['ore 8:30-9:30', 'ore otto e trenta a nove e trenta'],
+  ['8,5/10', 'otto virgola cinque su dieci'],
+  ['20 ºC al km 35', 'venti gradi Celsius al chilometro trentacinque'],
+  ["l'art. 18", "l'articolo diciotto"],
+  ['1,299.99', 'milleduecentonovantanove virgola novantanove'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(italian, written)).toBe(spoken));

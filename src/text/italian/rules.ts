@@ -1,7 +1,7 @@
 /** What Italian text has besides words. */
 
 import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
-import { digitByDigit } from '../rules/numbers.ts';
+import { digitByDigit, thousands } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -27,7 +27,8 @@ const NOT_COUNTED: ReadonlySet<string> = new Set(
 
 const FIRST: readonly Rule[] = [
   {
-    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,4})(?:(ª)|º|°(?! ?[CF]\b|[0-9]))/gu,
+    pattern:
+      /(?<![\p{L}\p{N}.,])([0-9]{1,4})(?:(ª)|º(?! ?[CF](?!\p{L}))|°(?! ?[CF]\b|[0-9]))(?! ?[CF](?!\p{L}))/gu,
     speak: ([, digits, feminine]) => NUMBERS.ordinal(Number(digits), feminine === undefined ? 'm' : 'f'),
   },
   {
@@ -67,6 +68,13 @@ const FIRST: readonly Rule[] = [
       return `${digitByDigit(digits.slice(0, 3), NUMBERS)}, ${digitByDigit(digits.slice(3), NUMBERS)}`;
     },
   },
+  { pattern: /(?<=[0-9]) ?(?:mln|Mln)\.?(?![\p{L}\p{N}])/gu, speak: () => ' milioni' },
+  { pattern: /(?<=[0-9]) ?(?:mld|Mld)\.?(?![\p{L}\p{N}])/gu, speak: () => ' miliardi' },
+  {
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3}(?:,[0-9]{1,3})?) ?k(?=€)/gu,
+    speak: ([, written = '']) => `${thousands(written)} `,
+  },
+  { pattern: /(?<!\p{L})km (?=[0-9]{1,4}(?![\p{L}\p{N}]))/gu, speak: () => 'chilometro ' },
   // The forms of "uno" before some sounds.
   { pattern: /(?<![\p{L}\p{N}.,])1 (?=[aeiou]\p{L}*a(?!\p{L}))/gu, speak: () => "un'" },
   {
@@ -96,6 +104,7 @@ export const TABLES: LanguageTables = {
     dividedBy: 'diviso',
     percent: 'per cento',
     perMille: 'per mille',
+    outOf: 'su',
     to: 'a',
     and: 'e',
     at: 'chiocciola',
@@ -119,6 +128,18 @@ export const TABLES: LanguageTables = {
   scales: ['milione', 'milioni', 'miliardo', 'miliardi', 'bilione', 'bilioni'],
   ofAfterScale: (counted) => `di ${counted}`,
   units: {
+    dB: ['decibel', 'decibel'],
+    mAh: ['milliampere ora', 'milliampere ora'],
+    kbps: ['kilobit al secondo', 'kilobit al secondo'],
+    Mbps: ['megabit al secondo', 'megabit al secondo'],
+    Gbps: ['gigabit al secondo', 'gigabit al secondo'],
+    kcal: ['chilocaloria', 'chilocalorie', 'f'],
+    'cm²': ['centimetro quadrato', 'centimetri quadrati'],
+    'cm³': ['centimetro cubo', 'centimetri cubi'],
+    'm/s²': ['metro al secondo quadrato', 'metri al secondo quadrato'],
+    kHz: ['kilohertz', 'kilohertz'],
+    MW: ['megawatt', 'megawatt'],
+    px: ['pixel', 'pixel'],
     km: ['chilometro', 'chilometri'],
     m: ['metro', 'metri'],
     cm: ['centimetro', 'centimetri'],
@@ -144,6 +165,7 @@ export const TABLES: LanguageTables = {
     s: ['secondo', 'secondi'],
     ms: ['millisecondo', 'millisecondi'],
     '°C': ['grado Celsius', 'gradi Celsius'],
+    ºC: ['grado Celsius', 'gradi Celsius'],
     '°F': ['grado Fahrenheit', 'gradi Fahrenheit'],
     '°': ['grado', 'gradi'],
     W: ['watt', 'watt'],
@@ -157,6 +179,13 @@ export const TABLES: LanguageTables = {
     MB: ['megabyte', 'megabyte'],
     GB: ['gigabyte', 'gigabyte'],
     TB: ['terabyte', 'terabyte'],
+  },
+  per(name, gender) {
+    const isFeminine =
+      gender === 'f' ||
+      /^(?:settimana|notte|persona|pagina|ora|volta|testa|confezione|bottiglia)$/.test(name);
+    if (/^[aeiou]/.test(name)) return `all'${name}`;
+    return isFeminine ? `alla ${name}` : /^(?:s[^aeiou]|z)/.test(name) ? `allo ${name}` : `al ${name}`;
   },
   months: MONTHS,
   date: (day, month, year) =>
@@ -173,6 +202,10 @@ export const TABLES: LanguageTables = {
   mixed: (whole, numerator, denominator) =>
     `${NUMBERS.cardinal(whole)} e ${numerator === 1 && denominator === 2 ? 'mezzo' : fraction(numerator, denominator)}`,
   abbreviations: {
+    'egr.': 'egregio',
+    'art.': 'articolo',
+    'artt.': 'articoli',
+    'P.IVA': 'partita IVA',
     'sig.': 'signor',
     'sig.ra': 'signora',
     'sig.na': 'signorina',

@@ -83,6 +83,10 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['暗証番号は4821です', '暗証番号はヨンハチニーイチです'],
   ['ボーイング737', 'ボーイングナナサンナナ'],
   ['スコアは3-2、3-2で勝った', 'スコアはサンタイニ、サンタイニで勝った'],
+  ['8:30〜9:30', 'ハチジサンジュップンからクジサンジュップン'],
+  ['3分の1', 'サンブンノイチ'],
+  ['50Mbps', 'ゴジューメガビーピーエス'],
+  ['COVID-19とNASA', 'コビッド-ジューキューとナサ'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(japanese, written)).toBe(spoken));

@@ -55,6 +55,14 @@ const UNITS: Readonly<Record<string, string>> = {
   l: 'リットル',
   ha: 'ヘクタール',
   kcal: 'キロカロリー',
+  kbps: 'キロビーピーエス',
+  Mbps: 'メガビーピーエス',
+  Gbps: 'ギガビーピーエス',
+  mAh: 'ミリアンペアジ',
+  dB: 'デシベル',
+  px: 'ピクセル',
+  MW: 'メガワット',
+  cc: 'シーシー',
   kWh: 'キロワットジ',
   kW: 'キロワット',
   W: 'ワット',
@@ -133,6 +141,20 @@ const JOINED_COUNTERS =
   '回|匹|本|杯|個|冊|階|軒|歳|頭|足|件|校|曲|週間|世紀|か月|ヶ月|カ月|箇所|か所|ヶ所|泊|票|年間|年|時間|時|人|円';
 /** Variants of Kanji in names, which the dictionary has in the other form. */
 const VARIANTS: Readonly<Record<string, string>> = { 𠮷: '吉', 髙: '高', 﨑: '崎', 濵: '浜' };
+/** Acronyms that are words. */
+const ACRONYMS: Readonly<Record<string, string>> = {
+  NASA: 'ナサ',
+  JAXA: 'ジャクサ',
+  NATO: 'ナトー',
+  FIFA: 'フィファ',
+  OPEC: 'オペック',
+  JICA: 'ジャイカ',
+  ASEAN: 'アセアン',
+  TOEIC: 'トーイック',
+  COVID: 'コビッド',
+  LINE: 'ライン',
+  SONY: 'ソニー',
+};
 /** Acronyms are spelled up to this length; longer capitals are a word. */
 const MAX_SPELLED = 5;
 /** Words before a number that is read digit by digit. */
@@ -340,6 +362,14 @@ export const RULES: readonly Rule[] = [
       spokenDate(undefined, month ?? otherMonth, day ?? otherDay),
   },
   {
+    pattern: /(?<=[0-9]{1,2}:[0-9]{2}) ?[〜～~–-] ?(?=[0-9]{1,2}:[0-9]{2}(?![0-9:]))/gu,
+    speak: () => 'から',
+  },
+  {
+    pattern: /(?<![0-9.,])([0-9]{1,4})分の([0-9]{1,4})(?![0-9.,])/gu,
+    speak: ([, denominator = '', numerator = '']) => `${cardinal(denominator)}ブンノ${cardinal(numerator)}`,
+  },
+  {
     pattern: regExp(
       String.raw`${START}([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?![0-9:])(?: ?([AaPp])\.?[Mm]\.?(?![A-Za-z]))?`,
     ),
@@ -407,7 +437,7 @@ export const RULES: readonly Rule[] = [
   { pattern: regExp(NUMBER), speak: ([number]) => read(number).reading },
   {
     pattern: regExp(`(?<![A-Za-z'’])(?:[A-Z]{1,${MAX_SPELLED}}|[a-z])(?![A-Za-z'’])`),
-    speak: ([letters]) => spelled(letters),
+    speak: ([letters]) => ACRONYMS[letters] ?? spelled(letters),
   },
   { pattern: regExp(`[${Object.keys(SIGNS).map(escaped).join('')}]`), speak: ([sign]) => SIGNS[sign] },
 ];

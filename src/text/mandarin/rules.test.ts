@@ -89,6 +89,7 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['波音737和空客A320', '波音七三七和空客A三二零'],
   ['版本2.10，v1.12', '版本二点十, v一点十二'],
   ['电量100%，110%', '电量百分之百, 百分之一百一十'],
+  ['2024财年，24/7', '二零二四财年, 二十四小时七天'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(mandarin, written)).toBe(spoken));

@@ -69,6 +69,10 @@ const DATES: readonly Rule[] = [
     speak: ([, year = '', slash, dash]) =>
       `${digitByDigit(year)}年${wholeNumber(String(Number(slash ?? dash)))}月`,
   },
+  {
+    pattern: regExp(`${START}((?:19|20)[0-9]{2}) ?(?=财年|学年|赛季|款)`),
+    speak: ([, year = '']) => digitByDigit(year),
+  },
   { pattern: /(?<=公元前?)[0-9]{1,4}(?=年)/gu, speak: ([digits]) => digitByDigit(digits) },
   // People born in these years.
   {
@@ -322,6 +326,7 @@ const SIGNS_OF_FRACTIONS: Readonly<Record<string, string>> = {
 };
 
 const FRACTIONS: readonly Rule[] = [
+  { pattern: regExp(`${START}24/7${END}`), speak: () => '二十四小时七天' },
   // A calculation.
   { pattern: /(?<=[0-9]) ?\/ ?(?=[0-9]+ ?=)/gu, speak: () => '除以' },
   {

@@ -73,6 +73,19 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['Ligue para o 190.', 'Ligue para o um nove zero.'],
   ['meu ex. Depois, ex.: 5', 'meu ex. Depois, exemplo: cinco'],
   ['D. Pedro tomou vitamina D. Depois saiu.', 'dom Pedro tomou vitamina D. Depois saiu.'],
+  [
+    'R$ 1,5 mi, R$ 3 bi, R$ 2 mil',
+    'um vírgula cinco milhões de reais, três bilhões de reais, dois mil reais',
+  ],
+  ['12x de R$ 99,90', 'doze vezes de noventa e nove reais e noventa centavos'],
+  ['3ª-feira e 6ª feira', 'terça-feira e sexta-feira'],
+  ['20ºC', 'vinte graus Celsius'],
+  ['km 35, § 2º, art. 5º', 'quilômetro trinta e cinco, parágrafo segundo, artigo quinto'],
+  ['1h30min, 8:00-9:30', 'uma e trinta, oito horas a nove e trinta'],
+  ['8,5/10', 'oito vírgula cinco de dez'],
+  ['R$ 2,99/kg e R$ 10/mês', 'dois reais e noventa e nove centavos por quilo e dez reais por mês'],
+  ['11 91234-5678', 'um um, nove um dois três quatro, cinco seis sete oito'],
+  ['24x7', 'vinte e quatro sete'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(brazilianPortuguese, written)).toBe(spoken));

@@ -27,7 +27,13 @@ const NOT_COUNTED: ReadonlySet<string> = new Set(
 
 const FIRST: readonly Rule[] = [
   {
-    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})(?:\.?([ºª])|°(?! ?[CF]\b|[0-9]))/gu,
+    // The days of the week have the names of ordinals, some of them older forms.
+    pattern: /(?<![\p{L}\p{N}.,])([2-6])ª[ -]feira/gu,
+    speak: ([, day]) => `${['segunda', 'terça', 'quarta', 'quinta', 'sexta'][Number(day) - 2]}-feira`,
+  },
+  { pattern: /§ ?(?=[0-9])/gu, speak: () => 'parágrafo ' },
+  {
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})(?:\.?([ºª])(?! ?[CF](?!\p{L}))|°(?! ?[CF]\b|[0-9]))/gu,
     speak: ([, digits, sign]) => NUMBERS.ordinal(Number(digits), sign === 'ª' ? 'f' : 'm'),
   },
   {
@@ -53,6 +59,19 @@ const FIRST: readonly Rule[] = [
     },
   },
   { pattern: /(?<!\p{L})[nN](?:\.?º|\.?°|r\.) ?(?=[0-9])/gu, speak: () => 'número ' },
+  {
+    pattern: /(?<=[0-9]) (mi|bi)(?![\p{L}\p{N}])/gu,
+    speak: ([, scale]) => (scale === 'mi' ? ' milhões' : ' bilhões'),
+  },
+  {
+    pattern: /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3})x(?= (?:de|sem|com|no|na|por|mais|menos)(?!\p{L}))/gu,
+    speak: () => ' vezes',
+  },
+  { pattern: /(?<!\p{L})km (?=[0-9]{1,4}(?![\p{L}\p{N}]))/gu, speak: () => 'quilômetro ' },
+  {
+    pattern: /(?<!\+[0-9]{1,3} )(?<![\p{L}\p{N}.,+-])[1-9][0-9] 9?[0-9]{4}-[0-9]{4}(?![\p{L}\p{N}-])/gu,
+    speak: ([written]) => digitGroups(written),
+  },
   {
     // A postal code, the number of a person and that of a company.
     pattern:
@@ -91,6 +110,7 @@ export const TABLES: LanguageTables = {
     dividedBy: 'dividido por',
     percent: 'por cento',
     perMille: 'por mil',
+    outOf: 'de',
     to: 'a',
     and: 'e',
     at: 'arroba',
@@ -112,8 +132,20 @@ export const TABLES: LanguageTables = {
   ],
   cents: { joiner: 'e' },
   scales: ['milhão', 'milhões', 'bilhão', 'bilhões', 'trilhão', 'trilhões', 'mil'],
-  ofAfterScale: (counted) => `de ${counted}`,
+  ofAfterScale: (counted, scale) => (scale === 'mil' ? counted : `de ${counted}`),
   units: {
+    dB: ['decibel', 'decibéis'],
+    mAh: ['miliampere-hora', 'miliamperes-hora'],
+    kbps: ['quilobit por segundo', 'quilobits por segundo'],
+    Mbps: ['megabit por segundo', 'megabits por segundo'],
+    Gbps: ['gigabit por segundo', 'gigabits por segundo'],
+    kcal: ['quilocaloria', 'quilocalorias', 'f'],
+    'cm²': ['centímetro quadrado', 'centímetros quadrados'],
+    'cm³': ['centímetro cúbico', 'centímetros cúbicos'],
+    'm/s²': ['metro por segundo ao quadrado', 'metros por segundo ao quadrado'],
+    kHz: ['quilo-hertz', 'quilo-hertz'],
+    MW: ['megawatt', 'megawatts'],
+    px: ['pixel', 'pixels'],
     km: ['quilômetro', 'quilômetros'],
     m: ['metro', 'metros'],
     cm: ['centímetro', 'centímetros'],
@@ -152,6 +184,7 @@ export const TABLES: LanguageTables = {
     GB: ['gigabyte', 'gigabytes'],
     TB: ['terabyte', 'terabytes'],
   },
+  per: (name) => `por ${name}`,
   months: MONTHS,
   date: (day, month, year) =>
     `${day === 1 ? 'primeiro' : NUMBERS.cardinal(day)} de ${month}${year === undefined ? '' : ` de ${NUMBERS.cardinal(Number(year))}`}`,
@@ -167,6 +200,7 @@ export const TABLES: LanguageTables = {
   mixed: (whole, numerator, denominator) =>
     `${NUMBERS.cardinal(whole, 'm')} e ${numerator === 1 && denominator === 2 ? 'meio' : fraction(numerator, denominator)}`,
   abbreviations: {
+    'art.': 'artigo',
     'Sr.': 'senhor',
     'Sra.': 'senhora',
     'Srta.': 'senhorita',

@@ -42,6 +42,8 @@ export interface LanguageTables {
     readonly dividedBy: string;
     readonly percent: string;
     readonly perMille: string;
+    /** Between a mark and its maximum: 8,5/10. */
+    readonly outOf: string;
     /** Between the ends of a range. */
     readonly to: string;
     readonly and: string;
@@ -60,9 +62,11 @@ export interface LanguageTables {
   readonly cents: { readonly joiner: string; readonly isShort?: boolean };
   /** Words between a number and a currency that multiply it, and what follows them: "5 millones de euros". */
   readonly scales: readonly string[];
-  readonly ofAfterScale: (counted: string) => string;
+  readonly ofAfterScale: (counted: string, scale: string) => string;
   /** Units by their sign. Signs of several letters are recognized in any case. */
   readonly units: Readonly<Record<string, Name>>;
+  /** What follows an amount or a unit: /kg is "por kilogramo". @param name of a unit, or a word as written. */
+  readonly per: (name: string, gender: 'f' | undefined) => string;
   readonly months: readonly string[];
   /** @param year digits; undefined: none. */
   readonly date: (day: number, month: string, year: string | undefined) => string;
@@ -102,7 +106,7 @@ const FRACTION_SIGNS: Readonly<Record<string, string>> = {
 /** A phone number has at least this many digits. */
 const MIN_PHONE_DIGITS = 9;
 /** Pairs that are read as two numbers. */
-const PAIRS: ReadonlySet<string> = new Set(['24/7', '50/50']);
+const PAIR = /(?<![\p{L}\p{N}.,/])(?:(24)[/x×](7)|(50)\/(50))(?![\p{L}\p{N}/])/gu;
 /** Units of the sides of a size. */
 const SIDES = '(?:mm|cm|dm|m|km|px)';
 
@@ -127,6 +131,7 @@ export function languageRules(tables: LanguageTables): readonly Rule[] {
     ...fractions(tables),
     ranges(tables),
     products(tables),
+    rates(tables),
     ...amounts(tables, speaker),
     ...measures(tables, speaker),
     abbreviations(tables),
@@ -156,7 +161,7 @@ class Speaker {
       number.fraction === undefined &&
       Number(number.whole) >= 1e6 &&
       scales.includes(spoken.split(' ').at(-1) ?? '');
-    if (isScale) return `${spoken} ${ofAfterScale(many)}`;
+    if (isScale) return `${spoken} ${ofAfterScale(many, spoken.split(' ').at(-1) ?? '')}`;
     return `${spoken} ${isSingular(number) ? one : many}`;
   }
 }
@@ -266,7 +271,7 @@ function dates({ months, date }: LanguageTables): Rule[] {
   ];
 }
 
-function times({ time, dayHalves }: LanguageTables): Rule[] {
+function times({ time, dayHalves, words }: LanguageTables): Rule[] {
   const halves = Object.keys(dayHalves)
     .map((half) => [...half].map((letter) => `${escaped(letter)}\\.? ?`).join(''))
     .join('|');
@@ -277,14 +282,23 @@ function times({ time, dayHalves }: LanguageTables): Rule[] {
     const name = dayHalves[(half ?? '').toLowerCase().replace(/[. ]/g, '')];
     return name === undefined ? read : `${read} ${name}${half?.endsWith(' ') ? ' ' : ''}`;
   };
+  const clock = '[0-9]{1,2} ?(?::|h) ?[0-9]{2}';
   return [
+    // A range: 8:30-9:30, 9h-17h.
+    {
+      pattern: regExp(
+        `(?= ?[-–])(?<=(?<![0-9:])(?:${clock}|[0-9]{1,2} ?h)) ?[-–] ?(?=(?:${clock}|[0-9]{1,2} ?h)(?![0-9\\p{L}]))`,
+        'giu',
+      ),
+      speak: () => ` ${words.to} `,
+    },
     {
       pattern: regExp(`${START}([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?![0-9:])${suffix}`, 'giu'),
       speak: ([, hour, minute, second, half]) => spoken(hour, minute, second, half),
     },
     {
       pattern: regExp(
-        String.raw`${START}([0-9]{1,2}) ?h ?([0-5][0-9])(?![\p{L}\p{N}])(?: ?min${END}\.?)?`,
+        String.raw`${START}([0-9]{1,2}) ?h ?([0-5][0-9])(?: ?min${END}\.?|(?![\p{L}\p{N}]))`,
         'giu',
       ),
       speak: ([, hour, minute]) => spoken(hour, minute, undefined, undefined),
@@ -304,6 +318,14 @@ function times({ time, dayHalves }: LanguageTables): Rule[] {
 function fractions({ fraction, mixed, numbers }: LanguageTables): Rule[] {
   return [
     {
+      pattern: PAIR,
+      speak: ([, ...pair]) =>
+        pair
+          .filter((digits) => digits !== undefined)
+          .map((digits) => wholeNumber(digits, numbers))
+          .join(' '),
+    },
+    {
       pattern: regExp(`([0-9] ?)?([${Object.keys(FRACTION_SIGNS).join('')}])`),
       speak: ([, whole, sign = '']) =>
         `${whole === undefined ? '' : `${whole.trim()} `}${FRACTION_SIGNS[sign]}`,
@@ -312,8 +334,6 @@ function fractions({ fraction, mixed, numbers }: LanguageTables): Rule[] {
       pattern: regExp(String.raw`${START}(?:([0-9]{1,3}) )?([0-9]{1,2})\/([0-9]{1,3})(?![0-9/])${END}`),
       speak([, whole, numerator = '', denominator = '']) {
         if (Number(denominator) === 0) return undefined;
-        if (whole === undefined && PAIRS.has(`${numerator}/${denominator}`))
-          return `${wholeNumber(numerator, numbers)} ${wholeNumber(denominator, numbers)}`;
         return whole === undefined
           ? fraction(Number(numerator), Number(denominator))
           : mixed(Number(whole), Number(numerator), Number(denominator));
@@ -336,9 +356,25 @@ function products({ words }: LanguageTables): Rule {
   return {
     // Not a hexadecimal number.
     pattern: regExp(
-      String.raw`(?<=(?<![\p{L}\p{N}.,])(?:${number} ?[x×] ?){0,2}(?!0x)${number}) ?[x×] ?(?=${number}(?: ?[x×] ?${number})?( ?${SIDES}${END})?)`,
+      String.raw`(?= ?[x×])(?<=(?<![\p{L}\p{N}.,])(?:${number} ?[x×] ?){0,2}(?!0x)${number}) ?[x×] ?(?=${number}(?: ?[x×] ?${number})?( ?${SIDES}${END})?)`,
     ),
     speak: ([, side]) => ` ${side === undefined ? words.times : words.by} `,
+  };
+}
+
+/** What an amount or a unit is divided by: 10 €/kg, 5 min/km. Units with a slash of their own, such as km/h, stay. */
+function rates({ currencies, units, per }: LanguageTables): Rule {
+  const signs = anyOf([...currencies.flatMap((currency) => currency.signs), ...Object.keys(units), '%']);
+  const lower = new Map(Object.entries(units).map(([sign, name]) => [sign.toLowerCase(), name]));
+  return {
+    pattern: regExp(
+      String.raw`(?=\/)(?<=[0-9] ?(${signs})|(?:${signs}) ?[0-9]{1,9}(?:[.,][0-9]{1,3}){0,3})\/([\p{L}\p{M}]{1,12}[²³]?)(?![\p{L}\p{M}\p{N}/²³])`,
+    ),
+    speak([, unit, below = '']) {
+      if (unit !== undefined && lower.has(`${unit}/${below}`.toLowerCase())) return undefined;
+      const [name = below, , gender] = units[below] ?? [];
+      return ` ${per(name, gender)}`;
+    },
   };
 }
 
@@ -356,7 +392,7 @@ function amounts(tables: LanguageTables, speaker: Speaker): Rule[] {
     const before = minus === '' ? '' : `${tables.words.minus} `;
     const { name, cent } = currency;
     if (scaleWord !== undefined) {
-      return `${before}${speaker.number(number, 'm')} ${scaleWord} ${ofAfterScale(name[1])}`;
+      return `${before}${speaker.number(number, 'm')} ${scaleWord} ${ofAfterScale(name[1], scaleWord)}`;
     }
     const { whole, fraction } = number;
     if (fraction === undefined || cent === undefined || fraction.length > 2)
@@ -464,6 +500,11 @@ function signs({ words }: LanguageTables): Rule[] {
     '/': words.dividedBy,
   };
   return [
+    // A mark, such as 8,5/10.
+    {
+      pattern: /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3}[.,][0-9]{1,2})\/(?=[0-9]{1,3}(?![\p{L}\p{N}/.,]))/gu,
+      speak: () => ` ${words.outOf} `,
+    },
     // A ratio, such as 16:9; times were read before.
     {
       pattern: /(?<=(?<![\p{L}\p{N}.,:])[0-9]{1,3}):(?=[0-9]{1,3}(?![\p{L}\p{N}:]))/gu,

@@ -37,6 +37,9 @@ export function parseNumber(
 ): WrittenNumber | undefined {
   const text = written.replaceAll(' ', '');
   const groupMark = decimalMark === ',' ? '.' : ',';
+  // The marks of another convention: 1,234.56 in Spanish.
+  const foreign = new RegExp(`^([0-9]{1,3}(?:\\${decimalMark}[0-9]{3})+)\\${groupMark}([0-9]+)$`).exec(text);
+  if (foreign !== null) return { whole: digitsOf(foreign[1] ?? ''), fraction: foreign[2] };
   const [whole = '', fraction, ...more] = text.split(decimalMark);
   if (more.length > 0)
     return isGrouped(text, decimalMark, false) ? { whole: digitsOf(text), fraction: undefined } : undefined;
@@ -60,6 +63,12 @@ function isGrouped(text: string, mark: string, hasPairs: boolean): boolean {
 
 function digitsOf(text: string): string {
   return text.replace(/[^0-9]/g, '');
+}
+
+/** The digits of a number of thousands with a decimal comma: 1,5 is 1500. */
+export function thousands(written: string): string {
+  const [whole = '', fraction = ''] = written.split(',');
+  return whole + fraction.padEnd(3, '0');
 }
 
 /** The name of a whole number. Leading zeros, and more digits than {@link MAX_CARDINAL} has, are read one by one. */

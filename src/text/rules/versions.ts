@@ -72,14 +72,14 @@ const PRODUCTS = [
 
 /**
  * A version after the name of a product or a word such as `version`, with the parts as digits and dots. The pattern matches the
- * number only. Linear: the names have bounded lengths.
+ * number only. Linear: the names have bounded lengths, and are looked for only before a number with a dot.
  * @param words regular expressions of the words for a version in a language.
  * @param start what may precede a name.
  */
 export function versionPattern(words: readonly string[], start = String.raw`(?<![\p{L}\p{N}])`): RegExp {
   const names = [PRODUCTS, ...words].join('|');
   return new RegExp(
-    String.raw`(?<=${start}(?:${names})[ -]?v?)[0-9]{1,4}(?:\.[0-9]{1,4}){1,4}(?![0-9]|[.,][0-9])`,
+    String.raw`(?=[0-9]{1,4}\.[0-9])(?<=${start}(?:${names})[ -]?v?)[0-9]{1,4}(?:\.[0-9]{1,4}){1,4}(?![0-9]|[.,][0-9])`,
     'gu',
   );
 }

@@ -79,6 +79,23 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['Python 3.12 y la versión 2.10', 'Python tres punto doce y la versión dos punto diez'],
   ['D. Juan tomó vitamina D. Luego salió.', 'don Juan tomó vitamina D. Luego salió.'],
   ['24/7', 'veinticuatro siete'],
+  ['8:30-9:30', 'ocho y treinta a nueve y treinta'],
+  ['20ºC', 'veinte grados Celsius'],
+  ['$1,299.99', 'mil doscientos noventa y nueve dólares con noventa y nueve centavos'],
+  [
+    '1,5 M€, 3 k€, 2 mil €, 5 mill. de euros',
+    'uno coma cinco millones de euros, tres mil euros, dos mil euros, cinco millones de euros',
+  ],
+  ['10 €/mes y 5 min/km', 'diez euros por mes y cinco minutos por kilómetro'],
+  ['1h30min, 8,5/10', 'una y treinta, ocho coma cinco sobre diez'],
+  [
+    'el km 35, p. 34, vol. 3, 12x más',
+    'el kilómetro treinta y cinco, página treinta y cuatro, volumen tres, doce veces más',
+  ],
+  [
+    '80 dB, 50 Mbps y 20 m/s²',
+    'ochenta decibelios, cincuenta megabits por segundo y veinte metros por segundo al cuadrado',
+  ],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(spanish, written)).toBe(spoken));

@@ -1,6 +1,7 @@
 /** What Spanish text has besides words (RAE, Ortografía 2010). */
 
 import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
+import { thousands } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -34,7 +35,7 @@ const MASCULINE: ReadonlySet<string> = new Set(
 
 const FIRST: readonly Rule[] = [
   {
-    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})(?:\.?([ºª])|\.°|°(?! ?[CF]\b|[0-9]))/gu,
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})(?:\.?([ºª])(?! ?[CF](?!\p{L}))|\.°|°(?! ?[CF]\b|[0-9]))/gu,
     speak: ([, digits, sign]) => NUMBERS.ordinal(Number(digits), sign === 'ª' ? 'f' : 'm'),
   },
   {
@@ -66,6 +67,17 @@ const FIRST: readonly Rule[] = [
       return `${name} ${value <= 10 ? NUMBERS.ordinal(value, name === 'Isabel' ? 'f' : 'm') : NUMBERS.cardinal(value)}`;
     },
   },
+  { pattern: /(?<!\p{L})p\. ?(?=[0-9])/gu, speak: () => 'página ' },
+  { pattern: /(?<=[0-9]) ?(?:mill\.|M(?=€|\$))/gu, speak: () => ' millones ' },
+  {
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3}(?:,[0-9]{1,3})?) ?k(?=€)/gu,
+    speak: ([, written = '']) => `${thousands(written)} `,
+  },
+  {
+    pattern: /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3})x(?= (?:más|menos|de|sin|al)(?!\p{L}))/gu,
+    speak: () => ' veces',
+  },
+  { pattern: /(?<!\p{L})km (?=[0-9]{1,4}(?![\p{L}\p{N}]))/gu, speak: () => 'kilómetro ' },
   {
     pattern: /\b(?:n\.?º|n\.°|nº|N\.?º|núm\.) ?(?=[0-9])/gu,
     speak: () => 'número ',
@@ -93,6 +105,7 @@ export const TABLES: LanguageTables = {
     dividedBy: 'entre',
     percent: 'por ciento',
     perMille: 'por mil',
+    outOf: 'sobre',
     to: 'a',
     and: 'y',
     at: 'arroba',
@@ -114,9 +127,21 @@ export const TABLES: LanguageTables = {
     { signs: ['CHF'], name: ['franco suizo', 'francos suizos'], cent: ['céntimo', 'céntimos'] },
   ],
   cents: { joiner: 'con' },
-  scales: ['millón', 'millones', 'billón', 'billones', 'mil millones'],
-  ofAfterScale: (counted) => `de ${counted}`,
+  scales: ['mil', 'millón', 'millones', 'billón', 'billones', 'mil millones'],
+  ofAfterScale: (counted, scale) => (scale === 'mil' ? counted : `de ${counted}`),
   units: {
+    dB: ['decibelio', 'decibelios'],
+    mAh: ['miliamperio hora', 'miliamperios hora'],
+    kbps: ['kilobit por segundo', 'kilobits por segundo'],
+    Mbps: ['megabit por segundo', 'megabits por segundo'],
+    Gbps: ['gigabit por segundo', 'gigabits por segundo'],
+    kcal: ['kilocaloría', 'kilocalorías', 'f'],
+    'cm²': ['centímetro cuadrado', 'centímetros cuadrados'],
+    'cm³': ['centímetro cúbico', 'centímetros cúbicos'],
+    'm/s²': ['metro por segundo al cuadrado', 'metros por segundo al cuadrado'],
+    kHz: ['kilohercio', 'kilohercios'],
+    MW: ['megavatio', 'megavatios'],
+    px: ['píxel', 'píxeles'],
     km: ['kilómetro', 'kilómetros'],
     m: ['metro', 'metros'],
     cm: ['centímetro', 'centímetros'],
@@ -154,6 +179,7 @@ export const TABLES: LanguageTables = {
     GB: ['gigabyte', 'gigabytes'],
     TB: ['terabyte', 'terabytes'],
   },
+  per: (name) => `por ${name}`,
   months: MONTHS,
   date: (day, month, year) =>
     `${day === 1 ? 'primero' : NUMBERS.cardinal(day)} de ${month}${year === undefined ? '' : ` de ${NUMBERS.cardinal(Number(year))}`}`,
@@ -169,6 +195,11 @@ export const TABLES: LanguageTables = {
   mixed: (whole, numerator, denominator) =>
     `${NUMBERS.cardinal(whole, 'm')} y ${numerator === 1 && denominator === 2 ? 'medio' : fraction(numerator, denominator)}`,
   abbreviations: {
+    'art.': 'artículo',
+    'núm.': 'número',
+    'ed.': 'edición',
+    'vol.': 'volumen',
+    'cap.': 'capítulo',
     'Sr.': 'señor',
     'Sra.': 'señora',
     'Srta.': 'señorita',
