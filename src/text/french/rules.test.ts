@@ -103,6 +103,10 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
     '80 dB, 1000 mAh, 50 Mbps, 20 ºC',
     'quatre-vingts décibels, mille milliampères-heure, cinquante mégabits par seconde, vingt degrés Celsius',
   ],
+  ['LE 1 MAI, LE XIXE SIÈCLE', 'LE premier MAI, LE dix-neuvième SIÈCLE'],
+  ['la IIe guerre, le IIIe Reich, Elisabeth II', 'la deuxième guerre, le troisième Reich, Elisabeth deux'],
+  ['la vie quotidienne, LA VIE QUOTIDIENNE, Ce soir', 'la vie quotidienne, LA VIE QUOTIDIENNE, Ce soir'],
+  ["1 € 50, en '68, n.° 5", 'un euro cinquante, en soixante-huit, numéro cinq'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(french, written)).toBe(spoken));

@@ -1,7 +1,7 @@
 /** What French text has besides words (Imprimerie nationale, Lexique des règles typographiques). */
 
-import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
-import { thousands } from '../rules/numbers.ts';
+import { type LanguageTables, languageRules, romanNumerals, romanValue } from '../rules/language-rules.ts';
+import { type Gender, thousands } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -19,11 +19,17 @@ const FEMININE_ENDINGS =
 /** Feminine nouns with other endings, in the singular. */
 const FEMININE: ReadonlySet<string> = new Set(
   (
-    'personne fois page heure minute seconde voiture femme fille table chaise pomme nuit place lettre voix œuvre carte route ville ' +
+    'personne fois page heure minute seconde voiture femme fille table chaise pomme nuit place lettre voix république guerre dynastie olympiade édition législature œuvre carte route ville ' +
     'rue maison porte main mère sœur vie île usine équipe école église goutte pièce tonne livre tasse bouteille plante étoile ' +
     'note vache poule chèvre plage montagne forêt fleur image vidéo langue phrase règle clé'
   ).split(' '),
 );
+
+function genderBefore(word: string): Gender {
+  return FEMININE_ENDINGS.test(word) || FEMININE.has(word) || FEMININE.has(word.replace(/s$/, ''))
+    ? 'f'
+    : 'bare';
+}
 
 const FIRST: readonly Rule[] = [
   { pattern: /(?<=(?<!\p{L})[IVX]{1,6})e s\./gu, speak: () => 'e siècle' },
@@ -44,18 +50,18 @@ const FIRST: readonly Rule[] = [
   },
   {
     pattern:
-      /(?<![\p{L}\p{N}.,])1(?= (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)(?!\p{L}))/gu,
+      /(?<![\p{L}\p{N}.,])1(?= (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)(?!\p{L}))/giu,
     speak: () => 'premier',
   },
   {
     // Not "Le siècle" and "Ce siècle".
     pattern:
-      /(?<![\p{L}\p{N}])(?![LC]e)([IVXLC]{1,8})(?:e|ème|er) (siècles?|République|arrondissement)(?!\p{L})/gu,
-    speak([, numeral = '', noun = '']) {
-      const value = romanValue(numeral);
+      /(?<![\p{L}\p{N}])(?:(?![LC]e)([IVXLC]{1,8})(?:e|ème|er)(?= (\p{L}{4,20})(?!\p{L}))|([IVXL]{1,8})(?:E|ÈME|ER)(?= SIÈCLES?(?!\p{L})))/gu,
+    speak([, numeral, noun = '', ofCentury = '']) {
+      const value = romanValue(numeral ?? ofCentury);
       return value === undefined
         ? undefined
-        : `${NUMBERS.ordinal(value, noun === 'République' ? 'f' : 'm')} ${noun}`;
+        : NUMBERS.ordinal(value, genderBefore(noun.toLowerCase()) === 'f' ? 'f' : 'm');
     },
   },
   {
@@ -77,6 +83,10 @@ const FIRST: readonly Rule[] = [
           pair.startsWith('0') ? `zéro ${NUMBERS.cardinal(Number(pair))}` : NUMBERS.cardinal(Number(pair)),
         )
         .join(', '),
+  },
+  {
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,4}) ?€ ?([0-9]{2})(?![\p{L}\p{N}]|[.,][0-9])/gu,
+    speak: ([, euros, cents]) => `${euros},${cents} €`,
   },
   { pattern: /(?<!\p{L})p\. ?(?=[0-9])/gu, speak: () => 'page ' },
   { pattern: /(?<![\p{L}\p{N}.,])1\/2[ -]heure(?!\p{L})/gu, speak: () => 'une demi-heure' },
@@ -102,7 +112,8 @@ const FIRST: readonly Rule[] = [
     pattern: /(?<![\p{L}\p{N}])7 ?j(?:ours)? ?\/ ?7(?![\p{L}\p{N}])/giu,
     speak: () => 'sept jours sur sept',
   },
-  { pattern: /(?<!\p{L})[nN](?:°|º|o) ?(?=[0-9])/gu, speak: () => 'numéro ' },
+  { pattern: /(?<!\p{L})[nN]\.?(?:°|º|o) ?(?=[0-9])/gu, speak: () => 'numéro ' },
+  ...romanNumerals({ numbers: NUMBERS, genderBefore }),
 ];
 
 function fraction(numerator: number, denominator: number): string {
@@ -260,8 +271,7 @@ export const TABLES: LanguageTables = {
   },
   exactAbbreviations: new Set(['Me', 'St', 'Ste', 'Pr', 'MM']),
   versionWords: ['version', 'versions', 'section', 'chapitre', 'article', 'paragraphe'],
-  genderBefore: (word) =>
-    FEMININE_ENDINGS.test(word) || FEMININE.has(word) || FEMININE.has(word.replace(/s$/, '')) ? 'f' : 'bare',
+  genderBefore,
   first: FIRST,
 };
 

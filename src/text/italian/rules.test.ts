@@ -83,6 +83,13 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['20 ºC al km 35', 'venti gradi Celsius al chilometro trentacinque'],
   ["l'art. 18", "l'articolo diciotto"],
   ['1,299.99', 'milleduecentonovantanove virgola novantanove'],
+  ['IL 1 MAGGIO', 'IL primo MAGGIO'],
+  [
+    'Elisabetta II, II Guerra Mondiale, Rocky IV',
+    'Elisabetta seconda, seconda Guerra Mondiale, Rocky quattro',
+  ],
+  ["nel '68, gli anni '90", 'nel sessantotto, gli anni novanta'],
+  ['tel. 02 123456', 'telefono zero due, uno due tre quattro cinque sei'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(italian, written)).toBe(spoken));

@@ -1,7 +1,7 @@
 /** What Italian text has besides words. */
 
-import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
-import { digitByDigit, thousands } from '../rules/numbers.ts';
+import { type LanguageTables, languageRules, romanNumerals, romanValue } from '../rules/language-rules.ts';
+import { digitByDigit, type Gender, thousands } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -25,6 +25,10 @@ const NOT_COUNTED: ReadonlySet<string> = new Set(
   ),
 );
 
+function genderBefore(word: string): Gender {
+  return NOT_COUNTED.has(word) ? 'bare' : /a$/.test(word) ? 'f' : 'm';
+}
+
 const FIRST: readonly Rule[] = [
   {
     pattern:
@@ -33,7 +37,7 @@ const FIRST: readonly Rule[] = [
   },
   {
     pattern:
-      /(?<![\p{L}\p{N}.,])1(?= (?:gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre)(?!\p{L}))/gu,
+      /(?<![\p{L}\p{N}.,])1(?= (?:gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre)(?!\p{L}))/giu,
     speak: () => 'primo',
   },
   {
@@ -47,10 +51,11 @@ const FIRST: readonly Rule[] = [
   },
   {
     pattern:
-      /(?<!\p{L})(secolo|capitolo|tomo|volume|atto|Papa|papa|re|Vittorio Emanuele|Luigi|Carlo|Enrico|Giovanni Paolo|Benedetto|Pio) ([IVXLC]{1,8})(?![\p{L}\p{N}])/gu,
+      /(?<!\p{L})(secolo|capitolo|tomo|volume|atto|Papa|papa|re|Vittorio Emanuele|Luigi|Carlo|Enrico|Giovanni Paolo|Benedetto|Pio|Elisabetta|Caterina|Margherita) ([IVXLC]{1,8})(?![\p{L}\p{N}])/gu,
     speak([, name, numeral = '']) {
       const value = romanValue(numeral);
-      return value === undefined ? undefined : `${name} ${NUMBERS.ordinal(value, 'm')}`;
+      const gender = /^(?:Elisabetta|Caterina|Margherita)$/.test(name ?? '') ? 'f' : 'm';
+      return value === undefined ? undefined : `${name} ${NUMBERS.ordinal(value, gender)}`;
     },
   },
   { pattern: /(?<!\p{L})[nN](?:\.|°|º) ?(?=[0-9])/gu, speak: () => 'numero ' },
@@ -81,6 +86,7 @@ const FIRST: readonly Rule[] = [
     pattern: /(?<![\p{L}\p{N}.,])1(?= (?:s[^aeiouh\s]|z|gn|ps|pn|x|y)\p{L}*[oei](?!\p{L}))/gu,
     speak: () => 'uno',
   },
+  ...romanNumerals({ numbers: NUMBERS, genderBefore }),
 ];
 
 function fraction(numerator: number, denominator: number): string {
@@ -239,7 +245,7 @@ export const TABLES: LanguageTables = {
     'vs.': 'contro',
   },
   versionWords: ['versione', 'versioni', 'sezione', 'capitolo', 'articolo', 'paragrafo'],
-  genderBefore: (word) => (NOT_COUNTED.has(word) ? 'bare' : /a$/.test(word) ? 'f' : 'm'),
+  genderBefore,
   first: FIRST,
 };
 

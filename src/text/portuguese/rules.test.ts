@@ -86,6 +86,9 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['R$ 2,99/kg e R$ 10/mês', 'dois reais e noventa e nove centavos por quilo e dez reais por mês'],
   ['11 91234-5678', 'um um, nove um dois três quatro, cinco seis sete oito'],
   ['24x7', 'vinte e quatro sete'],
+  ['1 DE MAIO, Séc. XIX', 'primeiro DE MAIO, século dezenove'],
+  ['II Guerra Mundial, VI Congresso', 'segunda Guerra Mundial, sexto Congresso'],
+  ['tel. 3456-7890', 'telefone três quatro cinco seis, sete oito nove zero'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(brazilianPortuguese, written)).toBe(spoken));

@@ -1,7 +1,7 @@
 /** What Brazilian Portuguese text has besides words. */
 
-import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
-import { digitByDigit } from '../rules/numbers.ts';
+import { type LanguageTables, languageRules, romanNumerals, romanValue } from '../rules/language-rules.ts';
+import { digitByDigit, type Gender } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -25,6 +25,16 @@ const NOT_COUNTED: ReadonlySet<string> = new Set(
   ),
 );
 
+function genderBefore(word: string): Gender {
+  return NOT_COUNTED.has(word)
+    ? 'bare'
+    : /(?:as?|ões|ções|ção|dades?|gens?|gem|mulher(?:es)?|vez(?:es)?|noites?|tardes?|partes?|fases?)$/.test(
+          word,
+        ) && !/^(?:dias?|milhões|bilhões|problemas?|programas?|mapas?|gramas?|temas?|sistemas?)$/.test(word)
+      ? 'f'
+      : 'm';
+}
+
 const FIRST: readonly Rule[] = [
   {
     // The days of the week have the names of ordinals, some of them older forms.
@@ -38,15 +48,16 @@ const FIRST: readonly Rule[] = [
   },
   {
     pattern:
-      /(?<![\p{L}\p{N}.,])1(?= de (?:janeiro|fevereiro|março|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro)(?!\p{L}))/gu,
+      /(?<![\p{L}\p{N}.,])1(?= de (?:janeiro|fevereiro|março|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro)(?!\p{L}))/giu,
     speak: () => 'primeiro',
   },
   {
-    pattern: /(?<!\p{L})(séculos?|capítulo|tomo|volume|ato|título|anexo) ([IVXLC]{1,8})(?![\p{L}\p{N}])/giu,
+    pattern:
+      /(?<!\p{L})(séculos?|séc\.|capítulo|tomo|volume|ato|título|anexo) ([IVXLC]{1,8})(?![\p{L}\p{N}])/giu,
     speak([, noun, numeral = '']) {
       const value = romanValue(numeral);
       if (value === undefined) return undefined;
-      return `${noun} ${/^século/i.test(noun ?? '') && value <= 10 ? NUMBERS.ordinal(value, 'm') : NUMBERS.cardinal(value)}`;
+      return `${/^séc\.$/i.test(noun ?? '') ? 'século' : noun} ${/^séc/i.test(noun ?? '') && value <= 10 ? NUMBERS.ordinal(value, 'm') : NUMBERS.cardinal(value)}`;
     },
   },
   {
@@ -79,11 +90,17 @@ const FIRST: readonly Rule[] = [
     speak: ([written]) => digitGroups(written),
   },
   {
+    pattern:
+      /(?<=(?<!\p{L})(?:tel\.|telefone|fone|celular|whatsapp)(?: é(?: o)?)?:? )[0-9]{4,5}-[0-9]{4}(?![\p{L}\p{N}-])/giu,
+    speak: ([written]) => digitGroups(written),
+  },
+  {
     // The numbers of the emergency services.
     pattern:
       /(?<=(?<!\p{L})(?:ligue|ligar|liguei|disque|discar|chame)(?: para)?(?: o)? )1[0-9]{2}(?![\p{L}\p{N}]|[.,][0-9])/giu,
     speak: ([digits]) => digitGroups(digits),
   },
+  ...romanNumerals({ numbers: NUMBERS, genderBefore }),
 ];
 
 const digitGroups = (written: string) =>
@@ -231,14 +248,7 @@ export const TABLES: LanguageTables = {
     'vs.': 'contra',
   },
   versionWords: ['versão', 'versões', 'seção', 'capítulo', 'artigo'],
-  genderBefore: (word) =>
-    NOT_COUNTED.has(word)
-      ? 'bare'
-      : /(?:as?|ões|ções|ção|dades?|gens?|gem|mulher(?:es)?|vez(?:es)?|noites?|tardes?|partes?|fases?)$/.test(
-            word,
-          ) && !/^(?:dias?|milhões|bilhões|problemas?|programas?|mapas?|gramas?|temas?|sistemas?)$/.test(word)
-        ? 'f'
-        : 'm',
+  genderBefore,
   first: FIRST,
 };
 

@@ -211,7 +211,8 @@ function links({ words, numbers }: LanguageTables): Rule[] {
 function phones({ numbers, words }: LanguageTables): Rule[] {
   const speak = ([written]: RegExpExecArray) => {
     const groups = written.match(/[0-9]+/g) ?? [];
-    if (groups.join('').length < MIN_PHONE_DIGITS) return undefined;
+    const hasAreaCode = written.startsWith('0');
+    if (groups.join('').length < MIN_PHONE_DIGITS - (hasAreaCode ? 1 : 0)) return undefined;
     const read = groups.map((group) => digitByDigit(group, numbers)).join(', ');
     return written.startsWith('+') ? `${words.plus} ${read}` : read;
   };
@@ -222,7 +223,7 @@ function phones({ numbers, words }: LanguageTables): Rule[] {
     },
     { pattern: regExp(String.raw`${START}(?:\([0-9]{2,4}\) ?)?[0-9]{2,5}(?:-[0-9]{2,5}){1,3}${END}`), speak },
     { pattern: regExp(String.raw`${START}\([0-9]{2,4}\) ?[0-9]{3,5} ?[0-9]{3,5}${END}`), speak },
-    // A number with its area code, which starts with zero: 06 12345678, 0800 123 456.
+    // A number with its area code, which starts with zero: 06 12345678, 02 123456, 0800 123 456.
     { pattern: regExp(`${START}0[0-9]{1,4}(?:[ /-][0-9]{5,8}|(?: [0-9]{2,4}){2,4})${END}`), speak },
   ];
 }
@@ -405,7 +406,13 @@ function amounts(tables: LanguageTables, speaker: Speaker): Rule[] {
     const rest = cents.isShort === true ? names.cardinal(Number(parts.whole)) : hundredths;
     return `${before}${main} ${cents.joiner}${cents.joiner === '' ? '' : ' '}${rest}`;
   };
+  const codes = anyOf([...bySign.keys()].filter((code) => /^[A-Z]{3}$/.test(code)));
   return [
+    // The code names the dollar: $20 USD.
+    {
+      pattern: regExp(String.raw`\$ ?(${NUMBER}) ?(?=(?:${codes})(?!\p{L}))`),
+      speak: ([, written]) => `${written} `,
+    },
     {
       pattern: regExp(String.raw`(?<![\p{L}\p{N}])(-?)(${sign}) ?(-?)(${NUMBER})${scale}`),
       speak: ([, minus = '', currencySign = '', inner = '', written = '', scaleWord]) =>
@@ -500,6 +507,8 @@ function signs({ words }: LanguageTables): Rule[] {
     '/': words.dividedBy,
   };
   return [
+    // A year without its century: '68.
+    { pattern: /(?<![\p{L}\p{N}])'(?=[0-9]{2}(?![\p{L}\p{N}]))/gu, speak: () => '' },
     // A mark, such as 8,5/10.
     {
       pattern: /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3}[.,][0-9]{1,2})\/(?=[0-9]{1,3}(?![\p{L}\p{N}/.,]))/gu,
@@ -565,6 +574,34 @@ function remainingSigns({ words }: LanguageTables): Rule[] {
 }
 
 const ROMAN: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100 };
+
+/** Numerals of at least two letters, up to XXXIX: other ones are more often abbreviations. */
+const NUMERAL = '(?:XXX|XX|X)?(?:IX|IV|VI{0,3}|I{1,3}|X)';
+
+/**
+ * Roman numerals that the rules of a language do not know: cardinal after a name (Rocky IV), ordinal before what is counted
+ * (III Reich).
+ */
+export function romanNumerals({
+  numbers,
+  genderBefore,
+}: Pick<LanguageTables, 'numbers' | 'genderBefore'>): Rule[] {
+  return [
+    {
+      pattern: regExp(
+        String.raw`(?<=\p{Lu}[\p{L}\p{M}'-]{2,20} )(?=[IVX]{2})(${NUMERAL})(?![\p{L}\p{M}\p{N}])`,
+      ),
+      speak: ([numeral]) => numbers.cardinal(romanValue(numeral) ?? 0),
+    },
+    {
+      pattern: regExp(
+        String.raw`(?<![\p{L}\p{M}\p{N}.-])(?=[IVX]{2})(${NUMERAL})(?= (\p{L}{4,20})(?!\p{L}))`,
+      ),
+      speak: ([numeral, , noun = '']) =>
+        numbers.ordinal(romanValue(numeral) ?? 0, genderBefore(noun.toLowerCase()) === 'f' ? 'f' : 'm'),
+    },
+  ];
+}
 
 /** The value of a Roman numeral up to 399; undefined for other letters. */
 export function romanValue(numeral: string): number | undefined {

@@ -96,6 +96,11 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
     '80 dB, 50 Mbps y 20 m/s²',
     'ochenta decibelios, cincuenta megabits por segundo y veinte metros por segundo al cuadrado',
   ],
+  ['EL 1 DE MAYO, siglo iii', 'EL primero DE MAYO, siglo tres'],
+  ['II República, XV aniversario, Rocky IV', 'segunda República, decimoquinto aniversario, Rocky cuatro'],
+  ['3.a, 5ºA', 'tercera, quinto A'],
+  ['$20 MXN', 'veinte pesos mexicanos'],
+  ['tel. 912345678', 'teléfono nueve uno dos, tres cuatro cinco, seis siete ocho'],
 ];
 
 test.each(CASES)('%s', (written, spoken) => expect(spokenForm(spanish, written)).toBe(spoken));

@@ -1,7 +1,7 @@
 /** What Spanish text has besides words (RAE, Ortografía 2010). */
 
-import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
-import { thousands } from '../rules/numbers.ts';
+import { type LanguageTables, languageRules, romanNumerals, romanValue } from '../rules/language-rules.ts';
+import { digitByDigit, type Gender, thousands } from '../rules/numbers.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { NUMBERS } from './numbers.ts';
 
@@ -33,10 +33,25 @@ const MASCULINE: ReadonlySet<string> = new Set(
   ),
 );
 
+function genderBefore(word: string): Gender {
+  if (NOT_COUNTED.has(word)) return 'bare';
+  if (MASCULINE.has(word.replace(/s$/, ''))) return 'm';
+  return /(?:as?|vez|veces|noches?|tardes?|ciones|ción|dad|dades)$/.test(word) ? 'f' : 'm';
+}
+
 const FIRST: readonly Rule[] = [
   {
-    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})(?:\.?([ºª])(?! ?[CF](?!\p{L}))|\.°|°(?! ?[CF]\b|[0-9]))/gu,
-    speak: ([, digits, sign]) => NUMBERS.ordinal(Number(digits), sign === 'ª' ? 'f' : 'm'),
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})(?:\.?([ºª])(?![CF](?!\p{L}))|\.°|°(?! ?[CF]\b|[0-9]))/gu,
+    speak(match) {
+      const [written, digits, sign] = match;
+      const name = NUMBERS.ordinal(Number(digits), sign === 'ª' ? 'f' : 'm');
+      const isJoined = /\p{L}/u.test(match.input.charAt(match.index + written.length));
+      return name === undefined ? undefined : name + (isJoined ? ' ' : '');
+    },
+  },
+  {
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})\.([oa])(?!\p{L}|\.)/gu,
+    speak: ([, digits, sign]) => NUMBERS.ordinal(Number(digits), sign === 'a' ? 'f' : 'm'),
   },
   {
     pattern:
@@ -48,13 +63,13 @@ const FIRST: readonly Rule[] = [
   },
   {
     pattern:
-      /(?<![\p{L}\p{N}.,])1(?= de (?:enero|febrero|marzo|abril|mayo|ju[ln]io|agosto|septiembre|octubre|noviembre|diciembre))/gu,
+      /(?<![\p{L}\p{N}.,])1(?= de (?:enero|febrero|marzo|abril|mayo|ju[ln]io|agosto|septiembre|octubre|noviembre|diciembre))/giu,
     speak: () => 'primero',
   },
   {
     pattern: /\b(siglos?|capítulo|tomo|volumen|acto|título) ([IVXLC]{1,8})(?![\p{L}\p{N}])/giu,
     speak([, noun, numeral = '']) {
-      const value = romanValue(numeral);
+      const value = romanValue(numeral.toUpperCase());
       return value === undefined ? undefined : `${noun} ${NUMBERS.cardinal(value)}`;
     },
   },
@@ -77,11 +92,17 @@ const FIRST: readonly Rule[] = [
     pattern: /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3})x(?= (?:más|menos|de|sin|al)(?!\p{L}))/gu,
     speak: () => ' veces',
   },
+  {
+    pattern: /(?<=(?<!\p{L})(?:tel\.|teléfono|móvil|fax)(?: es(?: el)?)?:? )[6-9][0-9]{8}(?![\p{L}\p{N}])/giu,
+    speak: ([written]) =>
+      (written.match(/[0-9]{3}/g) ?? []).map((group) => digitByDigit(group, NUMBERS)).join(', '),
+  },
   { pattern: /(?<!\p{L})km (?=[0-9]{1,4}(?![\p{L}\p{N}]))/gu, speak: () => 'kilómetro ' },
   {
     pattern: /\b(?:n\.?º|n\.°|nº|N\.?º|núm\.) ?(?=[0-9])/gu,
     speak: () => 'número ',
   },
+  ...romanNumerals({ numbers: NUMBERS, genderBefore }),
 ];
 
 function fraction(numerator: number, denominator: number): string {
@@ -236,11 +257,7 @@ export const TABLES: LanguageTables = {
     'vs.': 'contra',
   },
   versionWords: ['versión', 'versiones', 'sección', 'apartado', 'capítulo', 'artículo'],
-  genderBefore(word) {
-    if (NOT_COUNTED.has(word)) return 'bare';
-    if (MASCULINE.has(word.replace(/s$/, ''))) return 'm';
-    return /(?:as?|vez|veces|noches?|tardes?|ciones|ción|dad|dades)$/.test(word) ? 'f' : 'm';
-  },
+  genderBefore,
   first: FIRST,
 };
 
