@@ -61,6 +61,19 @@ describe('a text', () => {
     }
   });
 
+  test('has words in other scripts, each by the rules of a language of its script', async () => {
+    const { asked, phonemize } = converter(async (voice, clauses) =>
+      clauses.map((clause) => (/[a-z]/.test(clause) ? clause : voice)),
+    );
+    const text = 'dice Привет y ありがとう, 你好 o नमस्ते';
+    const { phonemes, sources } = await phonemize(text);
+    expect(phonemes).toBe('dice ru y aiato, cmn o hi');
+    expect(asked).toEqual([['dice', 'y', 'o'], ['Привет'], ['你好'], ['नमस्ते']]);
+    expect([...new Set(sources.filter((source) => source !== undefined))]).toEqual([
+      0, 5, 12, 14, 21, 24, 26,
+    ]);
+  });
+
   test('fails with the error of eSpeak', async () => {
     const { phonemize } = converter(() => Promise.reject(new Error('down')));
     await expect(phonemize('hola')).rejects.toThrow('down');

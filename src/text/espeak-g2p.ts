@@ -3,6 +3,7 @@
  * misaki 0.9.4 (EspeakG2P), clause by clause.
  */
 
+import { foreignPhonemes, isForeign } from './foreign-words.ts';
 import type { EspeakNg, G2p, Pronunciation, SpokenFormWord, SymbolSet } from './language.ts';
 import { alignWords } from './word-alignment.ts';
 
@@ -48,14 +49,26 @@ interface Clause {
   readonly text: string;
   /** For each word, its position in the source text. */
   readonly sources: readonly number[];
+  /** Whether it is a word in another script. */
+  readonly isForeign?: true;
 }
 
 export function createEspeakG2p({ voice, words, symbols, espeak }: EspeakG2pOptions): G2p {
   return {
     async phonemize(text) {
-      const parts = partsOf(words(text));
+      const parts = partsOf(words(text), voice);
       const clauses = parts.filter((part) => typeof part !== 'string');
-      const spoken = await inRequests(espeak, voice, clauses);
+      const own = await inRequests(
+        espeak,
+        voice,
+        clauses.filter((clause) => !clause.isForeign),
+      );
+      const foreign = await foreignPhonemes(
+        espeak,
+        clauses.filter((clause) => clause.isForeign).map((clause) => clause.text),
+      );
+      const [nextOwn, nextForeign] = [own.values(), foreign.values()];
+      const spoken = clauses.map((clause) => (clause.isForeign ? nextForeign : nextOwn).next().value ?? '');
       return joined(parts, spoken, symbols);
     },
   };
@@ -84,40 +97,43 @@ async function inRequests(
 }
 
 /** Clauses, and the marks between them. */
-function partsOf(words: readonly SpokenFormWord[]): (Clause | string)[] {
+function partsOf(words: readonly SpokenFormWord[], voice: string): (Clause | string)[] {
   const text = words.map((word) => word.text).join(' ');
   /** For each UTF-16 unit, its position in the source text. */
   const sources = words.flatMap((word) => new Array<number>(word.text.length + 1).fill(word.source));
   const parts: (Clause | string)[] = [];
   let from = 0;
   for (const { 0: marks, index } of text.matchAll(MARKS)) {
-    parts.push(...clausesOf(text, from, index, sources), marks);
+    parts.push(...clausesOf(text, { start: from, end: index }, sources, voice), marks);
     from = index + marks.length;
   }
-  return [...parts, ...clausesOf(text, from, text.length, sources)];
+  return [...parts, ...clausesOf(text, { start: from, end: text.length }, sources, voice)];
 }
 
 function clausesOf(
   text: string,
-  start: number,
-  end: number,
+  { start, end }: { readonly start: number; readonly end: number },
   sources: readonly number[],
+  voice: string,
 ): (Clause | string)[] {
   const clauses: (Clause | string)[] = [];
   let words: string[] = [];
   let positions: number[] = [];
   let characters = 0;
+  const add = (clause: Clause) => clauses.push(...(clauses.length > 0 ? [' '] : []), clause);
   const close = () => {
-    if (words.length > 0) clauses.push({ text: words.join(' '), sources: positions });
+    if (words.length > 0) add({ text: words.join(' '), sources: positions });
     words = [];
     positions = [];
     characters = 0;
   };
   for (const { 0: word, index } of text.slice(start, end).matchAll(/\S+/gu)) {
-    if (characters + word.length > MAX_CLAUSE_CHARACTERS && words.length > 0) {
+    if (isForeign(word, voice)) {
       close();
-      clauses.push(' ');
+      add({ text: word, sources: [sources[start + index] ?? 0], isForeign: true });
+      continue;
     }
+    if (characters + word.length > MAX_CLAUSE_CHARACTERS) close();
     words.push(word.slice(0, MAX_CLAUSE_CHARACTERS));
     positions.push(sources[start + index] ?? 0);
     characters += word.length + 1;
@@ -156,11 +172,6 @@ function joined(
   return /\p{L}/u.test(text)
     ? { phonemes: text, sources: sources.slice(0, end) }
     : { phonemes: '', sources: [] };
-}
-
-/** The symbols of a word in another language. eSpeak writes the language of a word that it reads by other rules in brackets. */
-export function foreignSounds(ipa: string): string {
-  return kokoroSounds(ipa.replace(/\([a-z-]{2,8}\)/gu, ''));
 }
 
 /** "t^ʃˈa^ʊ" → "ʧˈW". */

@@ -3,7 +3,8 @@
  * UniDic, spaces between the words of a list. Latin words, which misaki leaves as letters, are phonemized by eSpeak NG.
  */
 
-import { foreignSounds } from '../espeak-g2p.ts';
+import { kokoroSounds } from '../espeak-g2p.ts';
+import { foreignPhonemes } from '../foreign-words.ts';
 import { symbolsOfKana } from '../kana.ts';
 import type { EspeakNg, G2p, Pronunciation, SymbolSet } from '../language.ts';
 import type { TracedText } from '../traced-text.ts';
@@ -23,9 +24,6 @@ export interface JapaneseG2pOptions {
 /** Words of other scripts. */
 const FOREIGN =
   /(?:(?![\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}ー\u3099\u309a])[\p{L}\p{M}])(?:(?![\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}ー])[\p{L}\p{M}'’-])*/gu;
-const FOREIGN_VOICE = 'en-us';
-/** Longer "words" are noise; they are truncated, not rejected. */
-const MAX_WORD_LETTERS = 60;
 /** Columns of UniDic: the reading as it is spoken, and in kana. */
 const [SPOKEN, KANA] = [9, 17];
 /** Readings of everyday speech, where UniDic has the formal one. */
@@ -77,13 +75,10 @@ export function createJapaneseG2p(options: JapaneseG2pOptions): G2p {
         !/[\u3041-\u30ff\uff66-\uff9f]/u.test(text.charAt(spoken.sourceOf(start)));
       const found = joinedWords(wordsOf(line, dictionary), compounds, isReading);
       const foreign = found.filter(({ kind }) => kind === 'foreign');
-      const sounds =
-        foreign.length === 0
-          ? []
-          : await espeak(
-              FOREIGN_VOICE,
-              foreign.map(({ surface }) => surface.slice(0, MAX_WORD_LETTERS)),
-            );
+      const sounds = await foreignPhonemes(
+        espeak,
+        foreign.map(({ surface }) => surface),
+      );
       return pronunciation(found, sounds, (start) => spoken.sourceOf(start), symbols);
     },
   };
@@ -175,7 +170,7 @@ function pronunciation(
   let next = 0;
   for (const { surface, start, reading, kind } of words) {
     const source = sourceOf(start);
-    const sounds = kind === 'foreign' ? foreignSounds(foreign[next++] ?? '') : symbolsOfKana(reading);
+    const sounds = kind === 'foreign' ? kokoroSounds(foreign[next++] ?? '') : symbolsOfKana(reading);
     if (sounds !== '') {
       // The pause of っ is a part of the words around it.
       const isJoined = sounds.startsWith('ʔ') ? !isMark(phonemes.at(-1)) : phonemes.at(-1) === 'ʔ';

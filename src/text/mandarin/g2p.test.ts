@@ -64,7 +64,7 @@ describe('phonemes', () => {
     ['「ありがとう」の意思', '“aɾʲiɡatoɯ” no i↘sɨ'],
     ['カラオケに行く', 'kaɾaokeɲi ɕi↗ŋ kɯ'],
     ['ﾃｽﾄ好', 'tesɨto xau↓'],
-    ['我说Привет了', 'wo↓ ʂwo→ enus<Привет> lɤ'],
+    ['我说Привет了', 'wo↓ ʂwo→ ru<Привет> lɤ'],
     ['，。', ''],
     ['', ''],
   ])('of %s', async (text, expected) => expect(await phonemes(text)).toBe(expected));

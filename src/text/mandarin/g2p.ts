@@ -3,8 +3,8 @@
  * syllable with its tone as in a dictionary. The model was trained so, and makes the sandhi of third tones itself.
  */
 
-import { foreignSounds } from '../espeak-g2p.ts';
-import { symbolsOfKana } from '../kana.ts';
+import { kokoroSounds } from '../espeak-g2p.ts';
+import { foreignPhonemes } from '../foreign-words.ts';
 import type { EspeakNg, G2p, Pronunciation, SymbolSet } from '../language.ts';
 import type { TracedText } from '../traced-text.ts';
 import type { WordsOf } from './dictionary.ts';
@@ -21,12 +21,10 @@ export interface MandarinG2pOptions {
   readonly espeak: EspeakNg;
 }
 
-/** Chinese characters, kana, words in Latin letters, words in other scripts, and any other character. */
+/** Chinese characters, words in Latin letters, words in other scripts, and any other character. */
 const PARTS =
-  /(\p{Script=Han}+)|([\p{Script=Hiragana}\p{Script=Katakana}ー\uff70\uff9e\uff9f]+)|((?:\p{Script=Latin}|\p{N})(?:[ '-]?(?:\p{Script=Latin}|[\p{M}\p{N}]))*)|((?!\p{Script=Han})[\p{L}\p{M}](?:['-]?(?!\p{Script=Han}|\p{Script=Latin})[\p{L}\p{M}])*)|./gsu;
-const FOREIGN_VOICE = 'en-us';
-/** Longer "words" are noise; they are truncated, not rejected. */
-const MAX_WORD_LETTERS = 60;
+  /(\p{Script=Han}+)|((?:\p{Script=Latin}|\p{N})(?:[ '-]?(?:\p{Script=Latin}|[\p{M}\p{N}]))*)|([\p{Script=Hiragana}\p{Script=Katakana}ー\uff70\uff9e\uff9f]+|(?!\p{Script=Han})[\p{L}\p{M}](?:['-]?(?!\p{Script=Han}|\p{Script=Latin}|\p{Script=Hiragana}|\p{Script=Katakana})[\p{L}\p{M}])*)|./gsu;
+
 /** Marks in the form of the model. */
 const MODEL_MARKS: Readonly<Record<string, string>> = {
   '、': ',',
@@ -60,16 +58,10 @@ export function createMandarinG2p(options: MandarinG2pOptions): G2p {
       const traced = spoken(text);
       const sounds = new Sounds(symbols);
       const parts = Array.from(traced.text.matchAll(PARTS));
-      const others = parts.flatMap(([, , , , other]) => (other === undefined ? [] : [other]));
-      const otherSounds =
-        others.length === 0
-          ? []
-          : await espeak(
-              FOREIGN_VOICE,
-              others.map((word) => word.slice(0, MAX_WORD_LETTERS)),
-            );
+      const others = parts.flatMap(([, , , other]) => (other === undefined ? [] : [other]));
+      const otherSounds = await foreignPhonemes(espeak, others);
       let next = 0;
-      for (const { 0: part, 1: run, 2: kana, 3: foreign, 4: other, index } of parts) {
+      for (const { 0: part, 1: run, 2: foreign, 3: other, index } of parts) {
         if (run !== undefined) {
           let at = index;
           for (const { characters, syllables } of wordsOf(run)) {
@@ -80,13 +72,9 @@ export function createMandarinG2p(options: MandarinG2pOptions): G2p {
               at += character.length;
             }
           }
-        } else if (kana !== undefined || other !== undefined) {
-          const word =
-            kana === undefined
-              ? foreignSounds(otherSounds[next++] ?? '')
-              : symbolsOfKana(kana.normalize('NFKC'));
+        } else if (other !== undefined) {
           sounds.add(' ', undefined);
-          sounds.add(word, traced.sourceOf(index));
+          sounds.add(kokoroSounds(otherSounds[next++] ?? ''), traced.sourceOf(index));
           sounds.add(' ', undefined);
         } else if (foreign !== undefined) {
           sounds.add(' ', undefined);
