@@ -13,13 +13,13 @@ const FRACTIONS: Readonly<Record<number, readonly [string, string]>> = {
   3: ['tiers', 'tiers'],
   4: ['quart', 'quarts'],
 };
-/** Words after a number that it does not count. */
-const FEMININE_ENDINGS =
-  /(?:[st]ions?|ées?|ures?|ettes?|ances?|ences?|aines?|euses?|ités?|ques?|elles?|ines?|ades?)$/;
+/** Endings of feminine nouns. */
+const FEMININE_ENDINGS = /(?:[st]ions?|ées?|ures?|ettes?|ances?|ences?|aines?|euses?|ités?|elles?|ines?)$/;
 /** Feminine nouns with other endings, in the singular. */
 const FEMININE: ReadonlySet<string> = new Set(
   (
-    'personne fois page heure minute seconde voiture femme fille table chaise pomme nuit place lettre voix république guerre dynastie olympiade édition législature œuvre carte route ville ' +
+    'personne fois page heure minute seconde voiture femme fille table chaise pomme nuit place lettre voix œuvre carte route ville ' +
+    'république guerre dynastie olympiade législature banque marque époque bibliothèque boutique promenade salade façade ' +
     'rue maison porte main mère sœur vie île usine équipe école église goutte pièce tonne livre tasse bouteille plante étoile ' +
     'note vache poule chèvre plage montagne forêt fleur image vidéo langue phrase règle clé'
   ).split(' '),
