@@ -197,7 +197,7 @@ describe('the shipped model', () => {
     const controller = new AbortController();
     const started = Promise.withResolvers<void>();
     const long = (async () => {
-      // The output is longer than the time of the other prompt, however the time is divided.
+      // Long enough for many steps of the other prompt. On a busy machine it may end first.
       const schema = { const: 'word '.repeat(1500) };
       const output = { kind: 'json_schema', name: 'x', schema, strict: true } as const;
       const request = textRequest({ messages: SHORT, maxTokens: 1500, output });
@@ -213,7 +213,7 @@ describe('the shipped model', () => {
     const { end } = await collectResponse(engine, { messages, maxTokens: 1, fairnessKey: 'org_b' });
     const tokensMeanwhile = order.length;
     controller.abort(new Error('left'));
-    await expect(long).rejects.toThrow('left');
+    await Promise.allSettled([long]);
     expect(end.tokens.input).toBeGreaterThan(300);
     expect(tokensMeanwhile).toBeGreaterThanOrEqual(3);
   });
