@@ -19,8 +19,7 @@ export async function openListener(weights: string): Promise<TurnSegmenter> {
   const { modelsDir, inference } = loadConfig(process.env);
   const { slots, close } = await openEngines({
     needs: new Set(['stt']),
-    ttsModels: new Map(),
-    sttModels: new Map([[MODEL, { kind: 'whisper', weights }]]),
+    models: { transcription: new Map([[MODEL, { kind: 'whisper', weights }]]) },
     inference,
     modelsDir,
     clock: systemClock,

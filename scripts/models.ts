@@ -30,7 +30,7 @@ const USAGE = `Usage: bun run models <command>
   path <id>         paths of the files of a catalog entry`;
 
 const { config } = await loadConfigAndPlugins();
-const tables = modelTables(config);
+const { models: tables } = config;
 const stop = new AbortController();
 const onSignal = () =>
   stop.abort(new Error('Stopped. Partial downloads are kept and resumed by the next fetch.'));
@@ -106,7 +106,7 @@ interface SelectedFiles {
 
 /** The files of a model id of CONFIG, of weights of CONFIG, or of a catalog entry. @throws Error for an unknown name. */
 function selectedFiles(name: string): SelectedFiles {
-  const conversation = config.conversationModels.get(name);
+  const conversation = tables.conversation.get(name);
   if (conversation !== undefined) {
     const parts = [conversation.stt, conversation.llm, conversation.tts].map(selectedFiles);
     return {

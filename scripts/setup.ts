@@ -191,7 +191,6 @@ const OPTIONAL_ATTEMPTS = 2;
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfigAndPlugins } = await import('../server/config.ts');
-  const { modelTables } = await import('../src/engines/family.ts');
   const { enginesOfPlugins, entriesForModels, hubFilesForModels, modelsAtStart } = await import(
     '../src/engines/needed-files.ts'
   );
@@ -200,7 +199,7 @@ async function downloadModels(extraEngines: readonly string[]): Promise<string> 
   const { createProgress } = await import('../src/models/progress.ts');
   const { ModelFetchError } = await import('../src/models/source-error.ts');
   const { config } = await loadConfigAndPlugins();
-  const models = modelsAtStart(modelTables(config), config.requiredModels);
+  const models = modelsAtStart(config.models, config.requiredModels);
   const engines = [...enginesOfPlugins(config.plugins), ...extraEngines];
   const entries = entriesForModels({ ...models, chat: new Map() }, engines);
   const progress = createProgress(process.stderr);

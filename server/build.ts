@@ -1,6 +1,5 @@
 import type { ModelFiles } from '../src/contract/model-table.ts';
 import type { ServiceProvider, Slots } from '../src/contract/plugin.ts';
-import { modelTables } from '../src/engines/family.ts';
 import { modelFilesById } from '../src/engines/model-list.ts';
 import { engineProvider } from '../src/engines/open-engines.ts';
 import { combineProviders, LazyServices, serviceHandle } from '../src/kit/lifecycle/lazy-services.ts';
@@ -19,7 +18,7 @@ export const build = {
   plugins: (config: Config): readonly AnyPlugin[] => PLUGINS.map((plugin) => configured(plugin, config)),
   /** The files of the models, by model id. */
   modelFiles: (config: Config): Promise<ReadonlyMap<string, ModelFiles>> =>
-    modelFilesById(modelTables(config), config.plugins, config.modelsDir),
+    modelFilesById(config.models, config.plugins, config.modelsDir),
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { inference, modelFollowers: followers, limits } = config;
     const { environment } = inference;

@@ -95,11 +95,11 @@ describe('defaults', () => {
       ...LAST_IDS,
     ]);
     const kokoro = { kind: 'kokoro', voice: 'af_heart' };
-    expect([...config.ttsModels]).toEqual([
+    expect([...config.models.speech]).toEqual([
       ['svc-tts', kokoro],
       ...OPENAI_SPEECH.map((id) => [id, { ...kokoro, ...PRESETS }]),
     ]);
-    expect([...config.sttModels]).toEqual(
+    expect([...config.models.transcription]).toEqual(
       ['svc-stt', ...OPENAI_TRANSCRIPTION].map((id) => [id, { kind: 'whisper', weights: 'base' }]),
     );
     const llama = {
@@ -110,15 +110,15 @@ describe('defaults', () => {
       defaultMaxTokens: 768,
     };
     const qwen = (weights: string) => [weights, { ...llama, weights, contextTokens: 8192 }];
-    expect([...config.textModels]).toEqual([
+    expect([...config.models.chat]).toEqual([
       ['smollm2-135m-instruct', llama],
       qwen('qwen2.5-0.5b-instruct'),
       qwen('qwen2.5-1.5b-instruct'),
     ]);
     expect(config.modelIdleMs).toBe(1_800_000);
-    expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
-    expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
-    expect([...config.conversationModels]).toMatchObject([
+    expect([...config.models.embeddings]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
+    expect([...config.models.video]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
+    expect([...config.models.conversation]).toMatchObject([
       [
         'svc-voice',
         { stt: 'svc-stt', llm: 'qwen2.5-1.5b-instruct', tts: 'svc-tts', turnDetection: 'semantic_vad' },
@@ -424,15 +424,15 @@ describe('file', () => {
       'remote',
       'open',
     ]);
-    expect([...config.ttsModels.keys()]).toEqual([
+    expect([...config.models.speech.keys()]).toEqual([
       'svc-tts',
       ...OPENAI_SPEECH,
       'svc-tts-fast',
       'remote',
       'open',
     ]);
-    expect(config.ttsModels.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
-    const remote = config.ttsModels.get('remote');
+    expect(config.models.speech.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
+    const remote = config.models.speech.get('remote');
     expect(remote).toMatchObject({
       baseUrl: 'https://tts.example/v1',
       model: 'big',
@@ -440,7 +440,7 @@ describe('file', () => {
       voices: 'register',
     });
     expect(remote?.kind === 'upstream' && remote.apiKey?.reveal()).toBe('hunter2');
-    expect(config.ttsModels.get('open')).toMatchObject({
+    expect(config.models.speech.get('open')).toMatchObject({
       apiKey: undefined,
       voice: undefined,
       voices: 'none',
@@ -448,7 +448,9 @@ describe('file', () => {
   });
 
   test('selects the vocabulary of token ids of embedding models', () => {
-    const { embedModels } = load(`
+    const {
+      models: { embeddings: embedModels },
+    } = load(`
       [models.own]
       kind = "minilm"
       token_ids = "model"
@@ -492,12 +494,12 @@ describe('file', () => {
     expect([...config.requiredModels].sort()).toEqual(
       ['all-minilm-l6-v2', 'remote', 'smollm2-135m-instruct', 'svc-tts', 'vid-2.0'].sort(),
     );
-    expect(config.embedModels.get('all-minilm-l6-v2')).toEqual({ kind: 'minilm' });
+    expect(config.models.embeddings.get('all-minilm-l6-v2')).toEqual({ kind: 'minilm' });
     expect(loadConfig({}).requiredModels.size).toBe(0);
   });
 
   test('can remap svc-tts to another engine', () => {
-    expect(load('[models.svc-tts]\nkind = "piper"\nvoice = "x"').ttsModels.get('svc-tts')).toEqual({
+    expect(load('[models.svc-tts]\nkind = "piper"\nvoice = "x"').models.speech.get('svc-tts')).toEqual({
       kind: 'piper',
       voice: 'x',
     });
@@ -543,17 +545,20 @@ describe('file', () => {
       'other',
       'voice',
     ]);
-    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', ...OPENAI_SPEECH, 'voice']);
-    expect([...config.sttModels.keys()]).toEqual([
+    expect([...config.models.speech.keys()]).toEqual(['svc-tts', ...OPENAI_SPEECH, 'voice']);
+    expect([...config.models.transcription.keys()]).toEqual([
       'svc-stt',
       ...OPENAI_TRANSCRIPTION,
       'english',
       'own',
       'other',
     ]);
-    expect(config.sttModels.get('english')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
-    expect(config.sttModels.get('own')).toEqual({ kind: 'whisper', weights: '/srv/whisper-small' });
-    expect(config.sttModels.get('svc-stt')).toMatchObject({
+    expect(config.models.transcription.get('english')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
+    expect(config.models.transcription.get('own')).toEqual({
+      kind: 'whisper',
+      weights: '/srv/whisper-small',
+    });
+    expect(config.models.transcription.get('svc-stt')).toMatchObject({
       kind: 'upstream',
       baseUrl: 'https://stt.example/v1',
       model: 'large',
@@ -571,7 +576,10 @@ describe('file', () => {
     test('are canonical tags, inherited by names that follow it, and shown with the engine', () => {
       const languages =
         '[models.svc-tts]\nkind = "kokoro"\nlanguages = { de = "piper-de", DE_at = "piper-de" }';
-      const { ttsModels, modelEngines } = load(MODELS + languages);
+      const {
+        models: { speech: ttsModels },
+        modelEngines,
+      } = load(MODELS + languages);
       const mapped = new Map([
         ['de', 'piper-de'],
         ['de-AT', 'piper-de'],
@@ -616,7 +624,9 @@ describe('file', () => {
         kind = "whisper"
         weights = "tiny.en"
       `);
-      const { ttsModels, sttModels } = config;
+      const {
+        models: { speech: ttsModels, transcription: sttModels },
+      } = config;
       expect(ttsModels.get('tts-1')).toEqual({ ...ttsModels.get('svc-tts'), compatibility: 'openai' });
       expect(ttsModels.get('tts-1')).toMatchObject({ kind: 'upstream', model: 'big', voices: 'inline' });
       expect(ttsModels.get('svc-tts')).not.toHaveProperty('compatibility', 'openai');
@@ -642,18 +652,18 @@ describe('file', () => {
       const tables =
         '[models.piper-de]\nkind = "piper"\nvoice = "de_DE-thorsten-medium"\n[models.tts-1.languages]\nde = "piper-de"';
       const byDefault = load(tables);
-      expect(byDefault.ttsModels.get('tts-1')).toEqual({
+      expect(byDefault.models.speech.get('tts-1')).toEqual({
         kind: 'kokoro',
         voice: 'af_heart',
         ...PRESETS,
         languages: new Map([['de', 'piper-de']]),
       });
       const changed = load(`[models.svc-tts]\nkind = "kokoro"\nvoice = "am_adam"\n${tables}`);
-      expect(changed.ttsModels.get('tts-1')).toMatchObject({ voice: 'am_adam' });
+      expect(changed.models.speech.get('tts-1')).toMatchObject({ voice: 'am_adam' });
       const ruled = load(
         `[models.svc-tts]\nkind = "kokoro"\nrequired = true\nvoices = "none"\ncompatibility = "none"\n${tables}\n[[prices]]\nendpoint = "/v1/audio/speech"\nmodel = "svc-tts"\nrequest = 3`,
       );
-      expect(ruled.ttsModels.get('tts-1')).toMatchObject(PRESETS);
+      expect(ruled.models.speech.get('tts-1')).toMatchObject(PRESETS);
       expect([...ruled.requiredModels]).toEqual(['svc-tts']);
       expect(ruled.prices.map(({ model }) => model)).toContain('tts-1');
       expect(ruled.modelFollowers.has('tts-1')).toBe(false);
@@ -662,14 +672,21 @@ describe('file', () => {
 
     test('are removed by `openai_names`, except those that the file defines', () => {
       const config = load('[models]\nopenai_names = false\n[models.tts-1]\nkind = "piper"');
-      expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'tts-1']);
-      expect([...config.sttModels.keys()]).toEqual(['svc-stt']);
-      expect(config.ttsModels.get('tts-1')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium', ...PRESETS });
+      expect([...config.models.speech.keys()]).toEqual(['svc-tts', 'tts-1']);
+      expect([...config.models.transcription.keys()]).toEqual(['svc-stt']);
+      expect(config.models.speech.get('tts-1')).toEqual({
+        kind: 'piper',
+        voice: 'en_US-joe-medium',
+        ...PRESETS,
+      });
       expect(load('[models]\nopenai_names = true').modelIds).toEqual(loadConfig({}).modelIds);
     });
 
     test('can be defined in the file, with the rules of their names', () => {
-      const { ttsModels, sttModels, modelIds } = load(`
+      const {
+        models: { speech: ttsModels, transcription: sttModels },
+        modelIds,
+      } = load(`
         [models.tts-1]
         kind = "kokoro"
         voice = "am_adam"
@@ -715,7 +732,10 @@ describe('file', () => {
     });
 
     test('have no model to follow if CONFIG maps it to another task', () => {
-      const { sttModels, modelIds } = load(`
+      const {
+        models: { transcription: sttModels },
+        modelIds,
+      } = load(`
         [models.svc-stt]
         kind = "upstream"
         task = "chat"
@@ -743,7 +763,9 @@ describe('file', () => {
   });
 
   test('gives any speech model the rules of OpenAI', () => {
-    const { ttsModels } = load(`
+    const {
+      models: { speech: ttsModels },
+    } = load(`
       [models.presets]
       kind = "kokoro"
       voices = "presets"
@@ -776,7 +798,7 @@ describe('file', () => {
       fallback_message = "Sorry, please say that again."
       max_session_seconds = 600
     `);
-    expect(config.conversationModels.get('reception')).toMatchObject({
+    expect(config.models.conversation.get('reception')).toMatchObject({
       stt: 'svc-stt',
       llm: 'smollm2-135m-instruct',
       tts: 'svc-tts',
@@ -786,7 +808,7 @@ describe('file', () => {
       maxSessionS: 600,
     });
     const languageOf = (language: string) =>
-      load(`[models.x]\nkind = "conversation"\nlanguage = "${language}"`).conversationModels.get('x')
+      load(`[models.x]\nkind = "conversation"\nlanguage = "${language}"`).models.conversation.get('x')
         ?.language;
     expect(['de', 'de-AT', 'de_DE', 'German'].map(languageOf)).toEqual(['de', 'de', 'de', 'de']);
     expect(() => languageOf('klingon')).toThrow(`'models."x".language' must be an ISO 639-1 code.`);
@@ -807,7 +829,7 @@ describe('file', () => {
     ],
   ])('a faster model may replace the speech of a conversation: %s', (_, speech, key, expected) => {
     const config = load(`${speech}\n[models.reception]\nkind = "conversation"\n${key}`);
-    expect(config.conversationModels.get('reception')?.choosesSpeech).toBe(expected);
+    expect(config.models.conversation.get('reception')?.choosesSpeech).toBe(expected);
   });
 
   test('maps video models', () => {
@@ -826,8 +848,8 @@ describe('file', () => {
       tail_seconds = 0
     `);
     const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:8000/v1', apiKey: undefined };
-    expect(config.videoModels.get('vid-2.5')).toEqual({ kind: 'continuation' });
-    expect(config.videoModels.get('vid-2.0')).toEqual({
+    expect(config.models.video.get('vid-2.5')).toEqual({ kind: 'continuation' });
+    expect(config.models.video.get('vid-2.0')).toEqual({
       ...server,
       model: 'nvidia/Cosmos3-Nano',
       tailSeconds: 2,
@@ -835,7 +857,7 @@ describe('file', () => {
       audio: true,
       fields: { extra_params: '{"condition_video_keep":"last"}' },
     });
-    expect(config.videoModels.get('stills')).toEqual({
+    expect(config.models.video.get('stills')).toEqual({
       ...server,
       model: 'wan',
       tailSeconds: 0,
@@ -861,7 +883,7 @@ describe('file', () => {
       model = "minilm"
     `);
     const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:8000/v1', apiKey: undefined };
-    expect([...config.embedModels]).toEqual([
+    expect([...config.models.embeddings]).toEqual([
       ['all-minilm-l6-v2', { ...server, model: 'minilm' }],
       ['vectors', { ...server, model: 'bge' }],
     ]);
@@ -886,32 +908,32 @@ describe('file', () => {
       model = "small"
       context_tokens = 32768
     `);
-    expect([...config.ttsModels.keys(), ...config.sttModels.keys()]).toEqual([
+    expect([...config.models.speech.keys(), ...config.models.transcription.keys()]).toEqual([
       'svc-tts',
       ...OPENAI_SPEECH,
       'svc-stt',
       ...OPENAI_TRANSCRIPTION,
     ]);
-    expect([...config.textModels.keys()]).toEqual([
+    expect([...config.models.chat.keys()]).toEqual([
       'smollm2-135m-instruct',
       'qwen2.5-0.5b-instruct',
       'qwen2.5-1.5b-instruct',
       'own',
       'other',
     ]);
-    expect(config.textModels.get('own')).toEqual({
+    expect(config.models.chat.get('own')).toEqual({
       kind: 'llama',
       weights: '/srv/own.gguf',
       slots: 2,
       contextTokens: 8192,
       defaultMaxTokens: 768,
     });
-    expect(config.textModels.get('smollm2-135m-instruct')).toMatchObject({
+    expect(config.models.chat.get('smollm2-135m-instruct')).toMatchObject({
       kind: 'upstream',
       model: 'large',
       contextTokens: undefined,
     });
-    expect(config.textModels.get('other')).toMatchObject({
+    expect(config.models.chat.get('other')).toMatchObject({
       kind: 'upstream',
       model: 'small',
       contextTokens: 32_768,
@@ -1244,7 +1266,7 @@ describe('file', () => {
   test('secrets cannot be printed by accident', () => {
     const toml = '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h/v1"\napi_key_env = "K"';
     const config = loadConfig({ CONFIG: file(toml), K: 'hunter2', API_KEYS: 'hunter2:org' });
-    const model = config.ttsModels.get('x');
+    const model = config.models.speech.get('x');
     for (const text of [
       JSON.stringify([model, config]),
       inspect(config, { depth: 9 }),

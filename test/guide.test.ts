@@ -111,19 +111,19 @@ describe('settings', () => {
 
   test('of examples/openai.toml are valid, and map further names', () => {
     const config = loadConfig({ CONFIG: 'examples/openai.toml', UPSTREAM_API_KEY: 'secret' });
-    expect(config.textModels.get('gpt-4o-mini')).toMatchObject({ kind: 'upstream' });
-    expect(config.ttsModels.get('gpt-4o-mini-tts')).toMatchObject({
+    expect(config.models.chat.get('gpt-4o-mini')).toMatchObject({ kind: 'upstream' });
+    expect(config.models.speech.get('gpt-4o-mini-tts')).toMatchObject({
       kind: 'piper',
       voices: 'presets',
       compatibility: 'openai',
     });
-    expect(config.ttsModels.get('tts-1')).toMatchObject({
+    expect(config.models.speech.get('tts-1')).toMatchObject({
       kind: 'kokoro',
       languages: new Map([['de', 'piper-de']]),
     });
-    expect(config.ttsModels.get('piper-de')).toMatchObject({ voice: 'de_DE-thorsten-medium' });
-    expect(config.ttsModels.get('announcements')).toMatchObject({ voice: 'bf_emma' });
-    expect(config.sttModels.has('whisper-1')).toBe(true);
+    expect(config.models.speech.get('piper-de')).toMatchObject({ voice: 'de_DE-thorsten-medium' });
+    expect(config.models.speech.get('announcements')).toMatchObject({ voice: 'bf_emma' });
+    expect(config.models.transcription.has('whisper-1')).toBe(true);
   });
 
   test('are documented with every key', () => {

@@ -32,8 +32,7 @@ export async function openListeningModels(): Promise<ListeningModels> {
   const { modelsDir, inference } = loadConfig(process.env);
   const { slots, close } = await openEngines({
     needs: new Set(['stt', 'vad', 'turnEnd']),
-    ttsModels: new Map(),
-    sttModels: new Map([[MODEL, { kind: 'whisper', weights: 'base' }]]),
+    models: { transcription: new Map([[MODEL, { kind: 'whisper', weights: 'base' }]]) },
     inference,
     modelsDir,
     clock: systemClock,

@@ -39,8 +39,10 @@ export async function openSpeakingAndListening(): Promise<SpeakingAndListening> 
   const { modelsDir, inference } = loadConfig({});
   const { slots, close } = await openEngines({
     needs: new Set(['tts', 'stt']),
-    ttsModels: new Map([[MODEL, { kind: 'kokoro', voice: 'af_heart', voices: 'presets' }]]),
-    sttModels: new Map([['stt', { kind: 'whisper', weights: 'base' }]]),
+    models: {
+      speech: new Map([[MODEL, { kind: 'kokoro', voice: 'af_heart', voices: 'presets' }]]),
+      transcription: new Map([['stt', { kind: 'whisper', weights: 'base' }]]),
+    },
     inference,
     modelsDir,
     clock: systemClock,

@@ -8,10 +8,10 @@ import { stubEngine } from './stub-engine.ts';
 /** The service with only the realtime plugin, the stub as transcription engine, and real voice activity detection. */
 await runProcess({
   plugins: (config) => [configured(realtime, config)],
-  services({ ttsModels, sttModels, inference, modelsDir }, words) {
-    const get = (id: string) => (sttModels.has(id) ? stubEngine : undefined);
-    const stubs = { ids: [...sttModels.keys()], get };
-    const engines = engineProvider({ ttsModels, sttModels: new Map(), inference, modelsDir, ...words });
+  services({ models: { speech, transcription }, inference, modelsDir }, words) {
+    const get = (id: string) => (transcription.has(id) ? stubEngine : undefined);
+    const stubs = { ids: [...transcription.keys()], get };
+    const engines = engineProvider({ models: { speech }, inference, modelsDir, ...words });
     return combineProviders([engines, new LazyServices({ stt: () => serviceHandle(stubs) })]);
   },
 });

@@ -160,12 +160,8 @@ function modelSettings({ path, content }: ConfigFile, variable: (name: string) =
     modelFollowers: parsed.followers,
     /** The model whose prices a model has, by id. */
     pricedAs: parsed.pricedAs,
-    ttsModels: parsed.tts,
-    sttModels: parsed.stt,
-    textModels: parsed.text,
-    embedModels: parsed.embed,
-    videoModels: parsed.video,
-    conversationModels: parsed.conversation,
+    /** The models by task. */
+    models: parsed.tables,
   };
 }
 

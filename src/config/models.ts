@@ -2,21 +2,17 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Secret } from '../contract/core/secret.ts';
-import type {
-  ConversationModelSettings,
-  ConversationModels,
-  EmbedModelSettings,
-  EmbedModels,
-  ModelSettings,
-  SttModels,
-  TextModels,
-  TtsModelSettings,
-  TtsModels,
-  VideoModels,
-} from '../contract/core/settings.ts';
+import type { ModelSettings, TtsModelSettings, TtsModels } from '../contract/core/settings.ts';
 import type { ModelEngine } from '../contract/model-table.ts';
 import { FAMILIES } from '../engines/families.ts';
-import type { AnyFamily, EngineTask, OtherModels, TableSource } from '../engines/family.ts';
+import {
+  type AnyFamily,
+  ENGINE_TASKS,
+  type EngineTask,
+  type ModelTables,
+  type OtherModels,
+  type TableSource,
+} from '../engines/family.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
 import { oneOf } from '../kit/validation/type-errors.ts';
 import { ConfigError } from './config-error.ts';
@@ -44,12 +40,7 @@ export interface ParsedModels {
   readonly ids: readonly string[];
   /** Ids of models with `required = true`. */
   readonly required: ReadonlySet<string>;
-  readonly tts: TtsModels;
-  readonly stt: SttModels;
-  readonly text: TextModels;
-  readonly embed: EmbedModels;
-  readonly video: VideoModels;
-  readonly conversation: ConversationModels;
+  readonly tables: ModelTables;
   /** What is behind each model, by id. */
   readonly engines: ReadonlyMap<string, ModelEngine>;
   /** Models that CONFIG does not define, by id: the model whose engine each has. */
@@ -105,12 +96,10 @@ export function parseModels(file: ModelsFile, variable: Variables): ParsedModels
   return {
     ids: Object.freeze([...ids]),
     required: new Set([...linked].filter(([, { required }]) => required).map(([id]) => id)),
-    tts: tableOf<TtsModelSettings>(linked, 'speech'),
-    stt: tableOf(linked, 'transcription'),
-    text: tableOf(linked, 'chat'),
-    embed: tableOf<EmbedModelSettings>(linked, 'embeddings'),
-    video: tableOf(linked, 'video'),
-    conversation: tableOf<ConversationModelSettings>(linked, 'conversation'),
+    // Each task has the settings of its families.
+    tables: Object.freeze(
+      Object.fromEntries(ENGINE_TASKS.map((task) => [task, tableOf(linked, task)])),
+    ) as unknown as ModelTables,
     engines: new Map([...linked].map(([id, { settings }]) => [id, engineOf(settings)])),
     followers,
     pricedAs: new Map([...followers, ...extendedNames(tables)]),

@@ -66,9 +66,7 @@ test('models of a hub that cannot be reached are unavailable, and work as soon a
   ]);
   const { slots, close } = await openEngines({
     needs: new Set(['stt', 'text'] as const),
-    ttsModels: new Map(),
-    sttModels,
-    textModels,
+    models: { transcription: sttModels, chat: textModels },
     modelsDir,
     inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
     hub: { endpoint: hub.origin, token: undefined },

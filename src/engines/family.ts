@@ -15,10 +15,7 @@ import type {
   EmbedModels,
   InferenceSettings,
   ModelSettings,
-  SttModels,
-  TextModels,
   TtsModels,
-  VideoModels,
 } from '../contract/core/settings.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { ConversationModel } from '../contract/engines/conversation.ts';
@@ -63,28 +60,21 @@ export const ENGINE_TASKS = Object.keys(SLOT_OF_TASK) as readonly EngineTask[];
 /** The models of CONFIG by task and id, in the order of CONFIG. */
 export interface ModelTables extends Readonly<Record<EngineTask, ReadonlyMap<string, ModelSettings>>> {
   readonly speech: TtsModels;
+  readonly embeddings: EmbedModels;
+  readonly conversation: ConversationModels;
 }
 
-/** The models of CONFIG. Absent tables are empty. */
-export interface ConfiguredModels {
-  readonly ttsModels?: TtsModels;
-  readonly sttModels?: SttModels;
-  readonly textModels?: TextModels;
-  readonly embedModels?: EmbedModels;
-  readonly videoModels?: VideoModels;
-  readonly conversationModels?: ConversationModels;
-}
-
-const NONE: ReadonlyMap<string, never> = new Map<string, never>();
-
-export function modelTables(configured: ConfiguredModels): ModelTables {
+/** Completes tables with empty ones. */
+export function modelTables(tables: Partial<ModelTables>): ModelTables {
+  const none = new Map<string, never>();
   return {
-    speech: configured.ttsModels ?? NONE,
-    transcription: configured.sttModels ?? NONE,
-    chat: configured.textModels ?? NONE,
-    embeddings: configured.embedModels ?? NONE,
-    video: configured.videoModels ?? NONE,
-    conversation: configured.conversationModels ?? NONE,
+    speech: none,
+    transcription: none,
+    chat: none,
+    embeddings: none,
+    video: none,
+    conversation: none,
+    ...tables,
   };
 }
 

@@ -34,7 +34,7 @@ test('catalog entries with the model ids that use them', async () => {
     ['speaker', { kind: 'kokoro', voice: 'af_heart' }],
   ]);
   const textModels = new Map<string, ModelSettings>([['chat', llama('smollm2-135m-instruct')]]);
-  const listed = await describeModels(models({ ttsModels, textModels }), [], modelsDir);
+  const listed = await describeModels(models({ speech: ttsModels, chat: textModels }), [], modelsDir);
   const users = new Map(listed.map(({ id, usedBy }) => [id, usedBy]));
   expect(users.get('kokoro-voices')).toEqual(['speaker']);
   expect(users.get('smollm2-135m-instruct')).toEqual(['chat']);
@@ -56,7 +56,7 @@ test('a file of the operator, with the memory of its weights and its cache', asy
   const modelsDir = await tempDir();
   const path = join(modelsDir, 'own.gguf');
   await writeFile(path, GGUF);
-  const listed = await describeModels(models({ textModels: new Map([['own', llama(path)]]) }), [], modelsDir);
+  const listed = await describeModels(models({ chat: new Map([['own', llama(path)]]) }), [], modelsDir);
   expect(listed.at(-1)).toEqual({
     id: path,
     source: 'a file of this machine',
@@ -72,7 +72,7 @@ test('a file of the model hub, before and after the download', async () => {
   const modelsDir = await tempDir();
   const weights = 'hf:owner/model/weights.gguf';
   const describe = async () =>
-    (await describeModels(models({ textModels: new Map([['hub', llama(weights)]]) }), [], modelsDir)).at(-1);
+    (await describeModels(models({ chat: new Map([['hub', llama(weights)]]) }), [], modelsDir)).at(-1);
   const common = { id: weights, source: 'repository owner/model', licence: undefined, usedBy: ['hub'] };
   expect(await describe()).toEqual({
     ...common,
@@ -112,7 +112,7 @@ test('the files of each model id, with the sum of their sizes and all licences',
   ]);
   // One file for each platform, with its own size.
   const espeakBytes = entriesForEngines([ESPEAK_ENGINE])[0]?.files[0]?.bytes ?? 0;
-  expect(await modelFilesById(models({ ttsModels, textModels }), [], modelsDir)).toEqual(
+  expect(await modelFilesById(models({ speech: ttsModels, chat: textModels }), [], modelsDir)).toEqual(
     new Map([
       [
         'speaker',

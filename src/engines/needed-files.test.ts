@@ -36,10 +36,10 @@ const asTable = (models: Models) => new Map<string, ModelSettings>(Object.entrie
 
 function models(tts: Models, stt: Models = {}, text: Models = {}, embed: Models = {}): ModelTables {
   return modelTables({
-    ttsModels: asTable(tts),
-    sttModels: asTable(stt),
-    textModels: asTable(text),
-    embedModels: asTable(embed),
+    speech: asTable(tts),
+    transcription: asTable(stt),
+    chat: asTable(text),
+    embeddings: asTable(embed),
   });
 }
 
@@ -117,17 +117,17 @@ describe('Piper voices outside the catalog', () => {
 });
 
 it("OpenAI's names need no further models", () => {
-  const { ttsModels, sttModels } = loadConfig({});
+  const { speech, transcription } = loadConfig({}).models;
   const own = {
-    ttsModels: new Map([...ttsModels].slice(0, 1)),
-    sttModels: new Map([...sttModels].slice(0, 1)),
+    speech: new Map([...speech].slice(0, 1)),
+    transcription: new Map([...transcription].slice(0, 1)),
   };
-  expect([own.ttsModels.has('svc-tts'), own.sttModels.has('svc-stt'), ttsModels.has('tts-1')]).toEqual([
+  expect([own.speech.has('svc-tts'), own.transcription.has('svc-stt'), speech.has('tts-1')]).toEqual([
     true,
     true,
     true,
   ]);
-  expect(specsOf(modelTables({ ttsModels, sttModels }))).toEqual(specsOf(modelTables(own)));
+  expect(specsOf(modelTables({ speech, transcription }))).toEqual(specsOf(modelTables(own)));
 });
 
 it.each([

@@ -37,8 +37,7 @@ function open({
 }: Partial<EngineOptions> & { readonly needs?: ReadonlySet<keyof Slots> }): Promise<OpenedEngines> {
   return openEngines({
     needs,
-    ttsModels: new Map(),
-    sttModels: new Map(),
+    models: {},
     inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
     modelsDir,
     clock: systemClock,
@@ -50,7 +49,11 @@ function open({
 
 async function openTable(models: Record<string, SpeechSettings>, dir = modelsDir) {
   const ttsModels = new Map(Object.entries(models));
-  const { slots, close } = await open({ needs: new Set(['tts']), ttsModels, modelsDir: dir });
+  const { slots, close } = await open({
+    needs: new Set(['tts']),
+    models: { speech: ttsModels },
+    modelsDir: dir,
+  });
   if (slots.tts === undefined) throw new Error('the slot that was needed is empty');
   return { table: slots.tts, close };
 }
@@ -166,7 +169,11 @@ describe('model table', () => {
       ['tts-1', { ...settings, compatibility: 'openai' }],
     ]);
     const followers = new Map([['tts-1', 'svc-tts']]);
-    const { slots, close } = await open({ needs: new Set(['tts']), ttsModels, followers });
+    const { slots, close } = await open({
+      needs: new Set(['tts']),
+      models: { speech: ttsModels },
+      followers,
+    });
     onTestFinished(() => close());
     const voice = spokenVoice();
     const request = { text: 'One.', voice, speed: 1, priority: 'interactive', fairnessKey: 'a' } as const;
@@ -202,7 +209,7 @@ describe('engine slots', () => {
     const spawn = vi.spyOn(Bun, 'spawn');
     onTestFinished(() => spawn.mockRestore());
     const ttsModels = new Map(Object.entries({ 'svc-tts': KOKORO }));
-    const { slots, close } = await open({ needs: new Set(['calls', 'log']), ttsModels });
+    const { slots, close } = await open({ needs: new Set(['calls', 'log']), models: { speech: ttsModels } });
     expect(slots).toEqual({});
     expect(spawn).not.toHaveBeenCalled();
     await close();
@@ -225,7 +232,7 @@ describe('engine slots', () => {
       model: 'any',
     };
     const sttModels = new Map(Object.entries({ remote, 'svc-stt': english, other: english }));
-    const { slots, close } = await open({ needs: new Set(['stt']), sttModels });
+    const { slots, close } = await open({ needs: new Set(['stt']), models: { transcription: sttModels } });
     expect(Object.keys(slots)).toEqual(['stt']);
     expect(slots.stt?.ids).toEqual(['remote', 'svc-stt', 'other']);
     expect(slots.stt?.ids.map((id) => slots.stt?.get(id)?.languages)).toEqual([undefined, ['en'], ['en']]);
@@ -239,7 +246,11 @@ describe('engine slots', () => {
     ['/no/such/folder', /the folder \/no\/such\/folder does not contain .*model\.bin/],
   ])('name the missing file of the weights %s in the error', async (weights, message) => {
     const sttModels = new Map(Object.entries({ 'svc-stt': { kind: 'whisper', weights } as const }));
-    const opening = open({ needs: new Set(['stt']), sttModels, modelsDir: await tempDir() });
+    const opening = open({
+      needs: new Set(['stt']),
+      models: { transcription: sttModels },
+      modelsDir: await tempDir(),
+    });
     await expect(opening).rejects.toThrow(message);
   });
 
@@ -254,7 +265,7 @@ describe('engine slots', () => {
     const embedModels = new Map(Object.entries({ remote, own: { kind: 'minilm' } as const }));
     const { slots, close } = await open({
       needs: new Set(['embed']),
-      embedModels,
+      models: { embeddings: embedModels },
       metrics: { ...noMetrics, counter },
     });
     expect(Object.keys(slots)).toEqual(['embed']);
@@ -280,7 +291,7 @@ describe('engine slots', () => {
       model: 'any',
     };
     const textModels = new Map(Object.entries({ remote, small }));
-    const { slots, close } = await open({ needs: new Set(['text']), textModels });
+    const { slots, close } = await open({ needs: new Set(['text']), models: { chat: textModels } });
     expect(Object.keys(slots)).toEqual(['text']);
     expect(slots.text?.ids).toEqual(['remote', 'small']);
     expect(slots.text?.ids.map((id) => slots.text?.get(id)?.contextTokens)).toEqual([undefined, 256]);
@@ -288,7 +299,7 @@ describe('engine slots', () => {
     await close();
     expect(slots.text?.get('small')?.ready().ready).toBe(false);
     const missing = new Map(Object.entries({ small, own: { ...small, weights: '/no/such.gguf' } }));
-    const opening = open({ needs: new Set(['text']), textModels: missing });
+    const opening = open({ needs: new Set(['text']), models: { chat: missing } });
     await expect(opening).rejects.toMatchObject({
       name: 'StartError',
       message: 'CONFIG: GGUF file not found: /no/such.gguf.',
@@ -303,7 +314,9 @@ describe('engine slots', () => {
       throw new Error('EAGAIN');
     });
     const ttsModels = new Map(Object.entries({ 'svc-tts': PIPER }));
-    await expect(open({ needs: new Set(['tts', 'vad']), ttsModels })).rejects.toMatchObject({
+    await expect(
+      open({ needs: new Set(['tts', 'vad']), models: { speech: ttsModels } }),
+    ).rejects.toMatchObject({
       name: 'StartError',
       message: 'EAGAIN',
     });
@@ -319,10 +332,12 @@ describe('video models', () => {
     const remote = { ...server, model: 'own', tailSeconds: 2, contextFrames: 5, audio: false, fields: {} };
     const { slots, close } = await open({
       needs: new Set(['video']),
-      videoModels: new Map<string, ModelSettings>([
-        ['vid-2.0', { kind: 'continuation' }],
-        ['remote', remote],
-      ]),
+      models: {
+        video: new Map<string, ModelSettings>([
+          ['vid-2.0', { kind: 'continuation' }],
+          ['remote', remote],
+        ]),
+      },
     });
     onTestFinished(close);
     expect(slots.video?.ids).toEqual(['vid-2.0', 'remote']);
@@ -349,7 +364,7 @@ describe('stored voices', () => {
 it('opens fast speech when it is needed, while the other models keep running', async () => {
   const { slots, parts, close } = await open({
     needs: new Set(['tts', 'fastSpeech']),
-    ttsModels: new Map([['svc-tts', KOKORO]]),
+    models: { speech: new Map([['svc-tts', KOKORO]]) },
   });
   onTestFinished(close);
   const signal = new AbortController().signal;

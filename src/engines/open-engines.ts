@@ -20,14 +20,16 @@ import { LazyServices, type ServiceFactories } from '../kit/lifecycle/lazy-servi
 import { noopTracer } from '../kit/logging/spans.ts';
 import { DEFAULT_HUB_ENDPOINT, type HubSettings } from '../models/hub-reference.ts';
 import { COMPONENTS } from './families.ts';
-import { type ConfiguredModels, ENGINE_TASKS, type EngineHost, modelTables, SLOT_OF_TASK } from './family.ts';
+import { ENGINE_TASKS, type EngineHost, type ModelTables, modelTables, SLOT_OF_TASK } from './family.ts';
 import { pooledModels } from './pool-models.ts';
 import { openTask } from './task-table.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
 const DEFAULT_HUB: HubSettings = { endpoint: DEFAULT_HUB_ENDPOINT, token: undefined };
 
-export interface EngineOptions extends ConfiguredModels {
+export interface EngineOptions {
+  /** Absent tables are empty. */
+  readonly models: Partial<ModelTables>;
   /** Ids that follow another model, by id: they share its engine. Absent: none. */
   readonly followers?: ReadonlyMap<string, string>;
   readonly inference: InferenceSettings;
@@ -55,7 +57,7 @@ export interface EngineOptions extends ConfiguredModels {
 export function engineProvider(options: EngineOptions): ServiceProvider {
   const { inference: settings, modelsDir, hub = DEFAULT_HUB, followers = new Map() } = options;
   const { clock, log, metrics, tracer = noopTracer } = options;
-  const tables = modelTables(options);
+  const tables = modelTables(options.models);
   const audioLoad = new AudioLoad();
   const poolOptions = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
   const pool = inferencePool<PoolSpec>({

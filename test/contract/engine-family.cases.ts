@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import { describe, expect, it } from 'vitest';
 import { parseModels } from '../../src/config/models.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
-import { type AnyFamily, type EngineTask, SLOT_OF_TASK } from '../../src/engines/family.ts';
+import { type AnyFamily, SLOT_OF_TASK } from '../../src/engines/family.ts';
 import { LOADERS } from '../../src/engines/loaders.ts';
 import { engineProvider } from '../../src/engines/open-engines.ts';
 import { systemClock } from '../../src/kit/clock.ts';
@@ -19,20 +19,8 @@ function parsed(table: Table) {
   return parseModels({ path: 'service.toml', models: { [ID]: table } }, () => undefined);
 }
 
-/** The options of the opener that have the models of a task. */
-const OPTION_OF_TASK = {
-  speech: 'ttsModels',
-  transcription: 'sttModels',
-  chat: 'textModels',
-  embeddings: 'embedModels',
-  video: 'videoModels',
-  conversation: 'conversationModels',
-} as const satisfies Readonly<Record<EngineTask, string>>;
-
 function settingsOf({ task }: AnyFamily, table: Table) {
-  const { tts, stt, text, embed, video, conversation } = parsed(table);
-  const tables = { speech: tts, transcription: stt, chat: text, embeddings: embed, video, conversation };
-  const settings = tables[task].get(ID);
+  const settings = parsed(table).tables[task].get(ID);
   if (settings === undefined) throw new Error(`the table is not a model of ${task}`);
   return settings;
 }
@@ -109,7 +97,7 @@ export function openedFamilyCases(family: AnyFamily, modelsDir: string): void {
     it('is opened, ready and closed', async () => {
       const models = new Map([[ID, settingsOf(family, { kind, ...requiredKeys(family) })]]);
       const provider = engineProvider({
-        [OPTION_OF_TASK[task]]: models,
+        models: { [task]: models },
         inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
         requiredModels: new Set([ID]),
         modelsDir,

@@ -82,8 +82,10 @@ async function openNamedVoices() {
   const voice = 'af_heart';
   const { slots, close } = await openEngines({
     needs: new Set(['tts', 'stt', 'speakers']),
-    ttsModels: new Map([[MODEL, { kind: 'kokoro', voice, voices: 'presets' }]]),
-    sttModels: new Map([['stt', { kind: 'whisper', weights: 'base' }]]),
+    models: {
+      speech: new Map([[MODEL, { kind: 'kokoro', voice, voices: 'presets' }]]),
+      transcription: new Map([['stt', { kind: 'whisper', weights: 'base' }]]),
+    },
     inference,
     modelsDir,
     clock: systemClock,

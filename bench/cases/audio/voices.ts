@@ -133,11 +133,13 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
   const voices = [DEFAULT, ...englishPresetNames().filter((name) => name !== DEFAULT)];
   const { slots, close } = await openEngines({
     needs: new Set(['tts', 'stt', 'speakers', 'voiceFitter']),
-    ttsModels: new Map<string, KokoroModelSettings | PiperModelSettings>([
-      ...voices.map((voice) => [voice, { kind: 'kokoro', voice }] as const),
-      ['piper', { kind: 'piper', voice: 'en_US-joe-medium' }] as const,
-    ]),
-    sttModels: new Map([['stt', { kind: 'whisper', weights: 'tiny.en' }]]),
+    models: {
+      speech: new Map<string, KokoroModelSettings | PiperModelSettings>([
+        ...voices.map((voice) => [voice, { kind: 'kokoro', voice }] as const),
+        ['piper', { kind: 'piper', voice: 'en_US-joe-medium' }] as const,
+      ]),
+      transcription: new Map([['stt', { kind: 'whisper', weights: 'tiny.en' }]]),
+    },
     inference,
     modelsDir,
     clock: systemClock,

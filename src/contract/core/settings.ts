@@ -58,10 +58,7 @@ export type TokenVocabulary = 'cl100k_base' | 'model';
 
 /** Tables of models, by the model ids that clients send, in the order of CONFIG. */
 export type TtsModels = ReadonlyMap<string, TtsModelSettings>;
-export type SttModels = ReadonlyMap<string, ModelSettings>;
-export type TextModels = ReadonlyMap<string, ModelSettings>;
 export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
-export type VideoModels = ReadonlyMap<string, ModelSettings>;
 
 /** A spoken conversation, composed of other models. */
 export interface ConversationModelSettings extends ModelSettings {

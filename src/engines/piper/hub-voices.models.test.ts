@@ -38,8 +38,7 @@ async function emptyCache(): Promise<string> {
 async function open(models: Readonly<Record<string, TtsModelSettings>>, modelsDir: string, endpoint: string) {
   const { slots, close } = await openEngines({
     needs: new Set(['tts'] as const),
-    ttsModels: new Map(Object.entries(models)),
-    sttModels: new Map(),
+    models: { speech: new Map(Object.entries(models)) },
     modelsDir,
     inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
     hub: { endpoint, token: undefined },

@@ -38,8 +38,7 @@ async function open(weights: string): Promise<Opened> {
   const [name = '', mark = ''] = MARK.split('=');
   const { slots, close } = await openEngines({
     needs: new Set(['stt']),
-    ttsModels: new Map(),
-    sttModels: new Map([['it', { kind: 'whisper', weights }]]),
+    models: { transcription: new Map([['it', { kind: 'whisper', weights }]]) },
     inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: { [name]: mark } },
     modelsDir,
     clock: systemClock,

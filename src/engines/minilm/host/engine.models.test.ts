@@ -10,9 +10,7 @@ import { minilmEngine } from './engine.ts';
 embedEngineCases('minilm', async () => {
   const { slots, close } = await openEngines({
     needs: new Set(['embed']),
-    ttsModels: new Map(),
-    sttModels: new Map(),
-    embedModels: new Map([['it', { kind: 'minilm' }]]),
+    models: { embeddings: new Map([['it', { kind: 'minilm' }]]) },
     inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },
     modelsDir: loadConfig(process.env).modelsDir,
     clock: systemClock,

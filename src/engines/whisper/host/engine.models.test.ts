@@ -50,8 +50,7 @@ function openWhisper(): Promise<SttEngineUnderTest> {
 async function loadWhisper(): Promise<SttEngineUnderTest> {
   const { slots, close } = await openEngines({
     needs: new Set(['stt']),
-    ttsModels: new Map(),
-    sttModels: new Map([['it', { kind: 'whisper', weights: 'base' }]]),
+    models: { transcription: new Map([['it', { kind: 'whisper', weights: 'base' }]]) },
     inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
     modelsDir: loadConfig(process.env).modelsDir,
     clock: systemClock,
