@@ -2,6 +2,7 @@
 
 import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { VadEvent, VadStream } from '../contract/engines/engine.ts';
+import { samplesOf } from './audio-format.ts';
 import type { InputBuffer } from './input-buffer.ts';
 
 /** Maximum length of one write: one second. One write is pending at a time, so the detector buffers at most this much. */
@@ -63,7 +64,7 @@ export class DetectorFeed {
       if (to <= from) break;
       let events: readonly VadEvent[];
       try {
-        events = await stream.write(buffer.samples(from, to));
+        events = await stream.write(samplesOf(buffer.converted.bytes(from, to)));
       } catch (error) {
         if (this.#isClosed) return;
         this.close();

@@ -51,7 +51,7 @@ describe.each(FORMATS)('audio in %o', (format) => {
             buffer.push(NOISE.subarray(at, at + length));
             at += length;
             const from = heard.endSample;
-            buffer.copyTo(heard, from, buffer.convert(from + (targets[i % targets.length] ?? 0)));
+            buffer.converted.copyTo(heard, from, buffer.convert(from + (targets[i % targets.length] ?? 0)));
           }
           const whole = NOISE.subarray(0, at - (at % sampleBytes(format)));
           const expected = converted(whole, format);
@@ -96,10 +96,10 @@ describe.each(FORMATS)('audio in %o', (format) => {
   it('is discarded up to a position, but not what is not converted', () => {
     const buffer = new InputBuffer(format);
     buffer.push(NOISE.subarray(0, 2 * format.rateHz * sampleBytes(format)));
-    buffer.discardBefore(8000);
+    buffer.converted.discardBefore(8000);
     expect(buffer.startSample).toBe(0);
     buffer.convert(16_000);
-    buffer.discardBefore(8000);
+    buffer.converted.discardBefore(8000);
     expect(buffer.startSample).toBe(8000);
     expect(buffer.bufferedBytes).toBe(1.5 * format.rateHz * sampleBytes(format));
   });

@@ -1,5 +1,5 @@
-import { type Float32Samples, LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
-import { type AudioFormat, bytesOf, LISTEN_FORMAT, sampleBytes, samplesOf } from './audio-format.ts';
+import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
+import { type AudioFormat, bytesOf, LISTEN_FORMAT, sampleBytes } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
 import { SampleReader } from './sample-reader.ts';
 
@@ -11,8 +11,7 @@ export class InputBuffer {
   readonly format: AudioFormat;
   /** The audio that is not converted yet. Positions count received samples. */
   readonly #received: SampleReader;
-  /** The converted audio. */
-  #samples: AudioQueue;
+  #converted: AudioQueue;
   /** Where the conversion started: the same position in both kinds of samples. */
   #origin: { readonly sample: number; readonly received: number };
 
@@ -21,12 +20,17 @@ export class InputBuffer {
     this.format = format;
     this.#received = new SampleReader(new AudioQueue(format, receivedSamples));
     this.#origin = { sample: this.endSample, received: receivedSamples };
-    this.#samples = new AudioQueue(LISTEN_FORMAT, this.#origin.sample);
+    this.#converted = new AudioQueue(LISTEN_FORMAT, this.#origin.sample);
+  }
+
+  /** The audio that is converted, until {@link takeFrom} removes it. Its bytes must not be modified. */
+  get converted(): AudioQueue {
+    return this.#converted;
   }
 
   /** Position of the oldest retained sample. */
   get startSample(): number {
-    return this.#samples.startSample;
+    return this.#converted.startSample;
   }
 
   /** Position after the last whole received sample, converted or not. */
@@ -63,25 +67,10 @@ export class InputBuffer {
 
   /** Converts audio up to a position. @returns the position up to which audio is converted, at most `toSample`. */
   convert(toSample: number): number {
-    while (this.#samples.endSample < toSample && this.#received.queue.bufferedSamples > 0) {
-      this.#samples.push(bytesOf(this.#received.read()));
+    while (this.#converted.endSample < toSample && this.#received.queue.bufferedSamples > 0) {
+      this.#converted.push(bytesOf(this.#received.read()));
     }
-    return Math.min(toSample, this.#samples.endSample);
-  }
-
-  /** Returns a range of converted audio. The array must not be modified. */
-  samples(fromSample: number, toSample: number): Float32Samples {
-    return samplesOf(this.#samples.bytes(fromSample, toSample));
-  }
-
-  /** Appends a range of converted audio to a queue of samples. */
-  copyTo(queue: AudioQueue, fromSample: number, toSample: number): void {
-    this.#samples.copyTo(queue, fromSample, toSample);
-  }
-
-  /** Discards converted audio before a position. */
-  discardBefore(sample: number): void {
-    this.#samples.discardBefore(sample);
+    return Math.min(toSample, this.#converted.endSample);
   }
 
   /**
@@ -90,10 +79,10 @@ export class InputBuffer {
    */
   takeFrom(sample: number): readonly SampleReader[] {
     const converted = new AudioQueue(LISTEN_FORMAT, sample);
-    this.#samples.copyTo(converted, sample, this.#samples.endSample);
+    this.#converted.copyTo(converted, sample, this.#converted.endSample);
     const rest = this.#received.takeAudio();
     this.#origin = { sample: this.endSample, received: this.receivedSamples };
-    this.#samples = new AudioQueue(LISTEN_FORMAT, this.#origin.sample);
+    this.#converted = new AudioQueue(LISTEN_FORMAT, this.#origin.sample);
     return [new SampleReader(converted), rest];
   }
 

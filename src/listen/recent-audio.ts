@@ -3,23 +3,22 @@
 import { type Float32Samples, LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import { LISTEN_FORMAT, samplesOf } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
-import type { InputBuffer } from './input-buffer.ts';
 
 /** Maximum length of the retained audio, in seconds. */
 export const RECENT_AUDIO_S = 10;
 
-/** Keeps the last {@link RECENT_AUDIO_S} of the converted audio of a buffer. */
+/** Keeps the last {@link RECENT_AUDIO_S} of a queue of samples. */
 export class RecentAudio {
-  #buffer: InputBuffer | undefined;
+  #source: AudioQueue | undefined;
   #audio = new AudioQueue(LISTEN_FORMAT);
 
-  /** Adds a range that follows the previous one. A range of another buffer replaces the audio. */
-  add(buffer: InputBuffer, fromSample: number, toSample: number): void {
-    if (this.#buffer !== buffer || this.#audio.endSample !== fromSample) {
+  /** Adds a range that follows the previous one. A range of another queue replaces the audio. */
+  add(source: AudioQueue, fromSample: number, toSample: number): void {
+    if (this.#source !== source || this.#audio.endSample !== fromSample) {
       this.#audio = new AudioQueue(LISTEN_FORMAT, fromSample);
     }
-    this.#buffer = buffer;
-    buffer.copyTo(this.#audio, fromSample, toSample);
+    this.#source = source;
+    source.copyTo(this.#audio, fromSample, toSample);
     this.#audio.discardBefore(toSample - RECENT_AUDIO_S * LISTEN_RATE_HZ);
   }
 

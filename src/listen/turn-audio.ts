@@ -4,7 +4,6 @@ import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { AudioChunk } from '../contract/engines/engine.ts';
 import { type AudioFormat, LISTEN_FORMAT } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
-import type { InputBuffer } from './input-buffer.ts';
 import { SampleReader } from './sample-reader.ts';
 
 /** Minimum length of a chunk while audio arrives, in seconds. */
@@ -63,14 +62,14 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
   }
 
   /**
-   * Appends a converted range of a buffer that follows the previous range. Called only by the segmenter, like all
+   * Appends a range of a queue of samples that follows the previous range. Called only by the segmenter, like all
    * methods that change the audio.
    */
-  add(buffer: Pick<InputBuffer, 'copyTo'>, fromSample: number, toSample: number): void {
+  add(samples: AudioQueue, fromSample: number, toSample: number): void {
     if (this.#state !== 'arriving') return;
     const [part = new SampleReader(new AudioQueue(LISTEN_FORMAT))] = this.#parts;
     this.#parts = [part];
-    buffer.copyTo(part.queue, fromSample, toSample);
+    samples.copyTo(part.queue, fromSample, toSample);
     this.#isPaused = false;
     this.#wake();
   }

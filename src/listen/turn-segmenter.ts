@@ -336,7 +336,7 @@ export class TurnSegmenter {
       this.#deliver(active);
       active.turn.audio.end();
       this.#close(active, Math.min(buffer.endSample, endSample + this.#timing.silence), endSample);
-      buffer.discardBefore(endSample);
+      buffer.converted.discardBefore(endSample);
     });
   }
 
@@ -351,7 +351,7 @@ export class TurnSegmenter {
       this.#deliver(active);
       active.turn.audio.end();
       this.#close(active, endSample);
-      this.#buffer().discardBefore(endSample);
+      this.#buffer().converted.discardBefore(endSample);
     });
   }
 
@@ -405,7 +405,7 @@ export class TurnSegmenter {
     const buffer = this.#buffer();
     const to = buffer.convert(active.targetSample);
     if (to > active.deliveredSample) {
-      active.turn.audio.add(buffer, active.deliveredSample, to);
+      active.turn.audio.add(buffer.converted, active.deliveredSample, to);
       active.deliveredSample = to;
     }
     if (active.isPausePending && active.deliveredSample >= active.targetSample) {
@@ -434,7 +434,7 @@ export class TurnSegmenter {
       stream,
       buffer,
       onEvents: (events) => this.#handleDetectorEvents(events),
-      onProcessed: (from, to) => this.#recent.add(buffer, from, to),
+      onProcessed: (from, to) => this.#recent.add(buffer.converted, from, to),
       onFailure: (error) => {
         this.#dispatch({ kind: 'detector_failed', error });
         this.#reportPending();
@@ -456,7 +456,9 @@ export class TurnSegmenter {
       this.#deliver(active);
       if (this.#state.kind === 'paused') this.#reportPause(active, processed);
     }
-    buffer.discardBefore(Math.min(processed - this.#timing.retained, active?.deliveredSample ?? processed));
+    buffer.converted.discardBefore(
+      Math.min(processed - this.#timing.retained, active?.deliveredSample ?? processed),
+    );
     if (this.#buffers.length > 1) this.#replaceBuffers(buffer);
     this.#reportPending();
   }
