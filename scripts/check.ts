@@ -60,7 +60,7 @@ const CHECKS: readonly Check[] = [
   linesOf('tests', 'test rules', testErrors),
   linesOf('english', 'plain English', plainEnglishErrors),
   linesOf('documents', 'documents are consistent', docsErrors),
-  linesOf('project', 'workflows, editor settings and image names', projectFileErrors),
+  linesOf('project', 'workflows, editor settings, versions and image names', projectFileErrors),
   linesOf('licences', 'licences are known', licenceErrors),
   linesOf('plugin-api', 'the interface of plugins is recorded', pluginApiErrors),
   linesOf('asyncapi', 'AsyncAPI documents match the schemas', asyncApiErrors),

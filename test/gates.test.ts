@@ -306,6 +306,8 @@ describe('project files', () => {
     '.devcontainer/devcontainer.json':
       '{ "build": { "dockerfile": "../docker/Dockerfile", "target": "build" } }',
     'deploy/api.yaml': 'image: registry.example.com/voice-service:0.2.0\n',
+    'package.json': '{ "version": "0.2.0" }',
+    'CHANGELOG.md': '# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-11-27\n\n- All.\n',
   };
 
   test('without errors pass', async () => {
@@ -347,6 +349,12 @@ describe('project files', () => {
       'docker/Dockerfile has no stage tools',
     ],
     ['.editorconfig', '[*]\nindent_size = 2\nmax_line_length = 110\n', "must have 'indent_style = space'"],
+    [
+      'deploy/api.yaml',
+      'image: registry.example.com/voice-service:0.1.9\n',
+      'deploy/api.yaml: has the image 0.1.9, but package.json the version 0.2.0',
+    ],
+    ['CHANGELOG.md', '# Changelog\n\n## [Unreleased]\n', 'CHANGELOG.md: has no section [0.2.0]'],
   ])('with an error in %s fail: %j', async (path, text, message) => {
     expect(await projectFileErrors(tree({ ...right, [path]: text }))).toEqual([
       expect.stringContaining(message),

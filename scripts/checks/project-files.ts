@@ -30,8 +30,8 @@ interface WorkflowFile {
 
 /**
  * Errors in the files for editors and services around the repository: workflows that do not parse, have no time limit or use actions
- * that are not pinned; a development container without its image; an .editorconfig that contradicts biome.json; and image references that name a registry host, because forks and
- * offline machines use other hosts.
+ * that are not pinned; a development container without its image; an .editorconfig that contradicts biome.json; another version of the
+ * service than that of package.json; and image references that name a registry host, because forks and offline machines use other hosts.
  * @param root folder of the repository.
  * @returns one line each, with the path.
  */
@@ -54,7 +54,8 @@ export async function projectFileErrors(root: string): Promise<string[]> {
       }
     }
   }
-  return [...errors, ...(await containerErrors(root)), ...(await editorErrors(root))];
+  const others = await Promise.all([containerErrors(root), editorErrors(root), versionErrors(root)]);
+  return [...errors, ...others.flat()];
 }
 
 function workflowErrors(root: string, { jobs = {}, runs }: WorkflowFile): string[] {
@@ -112,6 +113,21 @@ async function editorErrors(root: string): Promise<string[]> {
   ]
     .filter((line) => !lines.has(line))
     .map((line) => `.editorconfig: [*] must have '${line}', as biome.json`);
+}
+
+/** Images of another version than that of package.json, and a changelog without a section for it. */
+async function versionErrors(root: string): Promise<string[]> {
+  const { version } = (await Bun.file(`${root}/package.json`).json()) as { readonly version: string };
+  const errors: string[] = [];
+  for (const [path, text] of await readAll(root, ['deploy/**/*.yaml'])) {
+    for (const [, tag] of text.matchAll(/\/voice-service:(\d[\w.]*)/g)) {
+      if (tag !== version)
+        errors.push(`${path}: has the image ${tag}, but package.json the version ${version}`);
+    }
+  }
+  const changelog = await Bun.file(`${root}/CHANGELOG.md`).text();
+  if (!changelog.includes(`\n## [${version}]`)) errors.push(`CHANGELOG.md: has no section [${version}]`);
+  return errors;
 }
 
 async function readAll(root: string, patterns: readonly string[]): Promise<[path: string, text: string][]> {
