@@ -23,18 +23,13 @@ export function namedSchemas<Part>(part: Part): { value: Part; schemas: Record<s
     );
     if (typeof value.title !== 'string') return schema;
     const name = nameOf(value.title);
-    // The framework changes the order of fields and copies the description of a response into its schema.
-    const text = JSON.stringify({ ...schema, description: undefined }, sortedKeys);
+    const text = JSON.stringify(schema);
     if ((texts.get(name) ?? text) !== text) return schema;
     texts.set(name, text);
     schemas[name] ??= schema;
     return { $ref: `#/components/schemas/${name}` };
   };
   return { value: extract(part) as Part, schemas };
-}
-
-function sortedKeys(_: string, value: unknown): unknown {
-  return isRecord(value) ? Object.fromEntries(Object.entries(value).sort()) : value;
 }
 
 function nameOf(title: string): string {
