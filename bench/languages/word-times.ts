@@ -5,10 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../server/config.ts';
 import type { SpokenWord } from '../../src/contract/engines/engine.ts';
+import { EspeakEngine } from '../../src/engines/espeak/host/engine.ts';
 import { loadPhonemizer } from '../../src/engines/kokoro/worker/phonemizer.ts';
+import { silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { writeWav } from '../corpus/wav-file.ts';
 import { runPeer } from '../python.ts';
 import type { SpokenAudio } from './round-trip.ts';
+
+/**
+ * Languages whose sounds the aligner for Japanese has: exactly those of Japanese, and for Spanish and Italian the most similar ones,
+ * which is enough to find where a known sequence of them starts and ends.
+ */
+export type AlignedLanguage = 'ja' | 'es' | 'it';
 
 /** Phonemes of the aligner by symbols of Kokoro; several symbols can be one phoneme. */
 const PHONEMES: Readonly<Record<string, string>> = {
@@ -45,6 +53,32 @@ const PHONEMES: Readonly<Record<string, string>> = {
   v: 'v',
   ʔ: 'cl',
 };
+const ROMANCE: Readonly<Record<string, string>> = {
+  ...PHONEMES,
+  u: 'u',
+  ɛ: 'e',
+  ɔ: 'o',
+  ɪ: 'i',
+  ʊ: 'u',
+  A: 'e',
+  W: 'a',
+  I: 'a',
+  w: 'w',
+  β: 'b',
+  ð: 'd',
+  ɣ: 'g',
+  θ: 's',
+  x: 'h',
+  f: 'f',
+  l: 'r',
+  r: 'r',
+  ʎ: 'ry',
+  ɲ: 'ny',
+  ʝ: 'y',
+  ʃ: 'sh',
+  ʧ: 'ch',
+  ʤ: 'j',
+};
 /** Consonants that the aligner has with a palatal sound of their own before `a`, `u` and `o`. */
 const PALATALS = new Set(['b', 'd', 'g', 'k', 'm', 'n', 'p', 'r', 't']);
 
@@ -67,21 +101,24 @@ export interface BoundaryError {
 }
 
 /**
- * Compares the times of words in Japanese speech. A text whose words the aligner cannot match is left out.
+ * Compares the times of words. A text whose phonemes the aligner cannot match is left out.
  * @param spoken audio by text.
  */
-export async function japaneseWordErrors(
+export async function alignedWordErrors(
+  language: AlignedLanguage,
   spoken: ReadonlyMap<string, SpokenAudio>,
 ): Promise<readonly BoundaryError[]> {
   const { modelsDir } = loadConfig({});
-  const phonemizer = await loadPhonemizer(modelsDir);
+  const engine = new EspeakEngine({ modelsDir, environment: {}, log: silentLog });
+  const phonemizer = await loadPhonemizer(modelsDir, (voice, clauses) => engine.phonemes(voice, clauses));
+  const alignable = language === 'ja' ? japanesePhonemes : romancePhonemes;
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   try {
     const jobs: { path: string; phonemes: readonly AlignedPhoneme[]; words: readonly SpokenWord[] }[] = [];
     for (const [text, { samples, words }] of spoken) {
       const path = join(folder, `${jobs.length}.wav`);
       await writeWav(path, samples);
-      const { phonemes, sources } = await phonemizer.phonemize(text, 'ja');
+      const { phonemes, sources } = await phonemizer.phonemize(text, language);
       jobs.push({ path, phonemes: alignable([...phonemes], sources), words });
     }
     const input = jobs.map(({ path, phonemes }) => ({ path, phonemes: phonemes.map(({ name }) => name) }));
@@ -96,10 +133,20 @@ export async function japaneseWordErrors(
     });
   } finally {
     rmSync(folder, { recursive: true });
+    await engine.close();
   }
 }
 
-function alignable(symbols: readonly string[], sources: readonly (number | undefined)[]): AlignedPhoneme[] {
+type Alignable = (symbols: readonly string[], sources: readonly (number | undefined)[]) => AlignedPhoneme[];
+
+const romancePhonemes: Alignable = (symbols, sources) =>
+  symbols.flatMap((symbol, index) => {
+    const name = ROMANCE[symbol];
+    const source = sources[index];
+    return name === undefined || source === undefined ? [] : [{ name, source }];
+  });
+
+const japanesePhonemes: Alignable = (symbols, sources) => {
   const phonemes: AlignedPhoneme[] = [];
   for (const [index, symbol] of symbols.entries()) {
     const source = sources[index];
@@ -115,7 +162,7 @@ function alignable(symbols: readonly string[], sources: readonly (number | undef
     if (name !== undefined) phonemes.push({ name, source });
   }
   return phonemes;
-}
+};
 
 /** Only words whose phonemes the aligner found in full count. */
 function errorsOf(

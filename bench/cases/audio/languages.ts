@@ -13,7 +13,7 @@ import {
   type SpokenAudio,
 } from '../../languages/round-trip.ts';
 import { type TextErrors, textErrors } from '../../languages/text-errors.ts';
-import { type BoundaryError, japaneseWordErrors } from '../../languages/word-times.ts';
+import { alignedWordErrors, type BoundaryError } from '../../languages/word-times.ts';
 import { pinned } from '../../python.ts';
 import { type Row, report } from '../../report.ts';
 import { launchBenchService, type Service, speak } from '../../service.ts';
@@ -125,7 +125,9 @@ async function roundTrip(language: CorpusLanguage, engines: SpeakingAndListening
       target: MAX_ERROR_RATIO,
     },
   ];
-  if (language === 'ja') rows.push(...boundaryRows(tag, await japaneseWordErrors(spoken)));
+  if (language === 'ja' || language === 'es' || language === 'it') {
+    rows.push(...boundaryRows(tag, await alignedWordErrors(language, spoken)));
+  }
   return { rows, notes };
 }
 
