@@ -59,10 +59,12 @@ export async function finalText(
   engine: SttEngine,
   audio: AsyncIterable<AudioChunk>,
   language: string,
+  prompt?: string,
 ): Promise<string> {
   const request: TranscriptionRequest = {
     task: 'transcribe',
     language,
+    prompt,
     timestamps: 'none',
     priority: 'interactive',
     fairnessKey: 'bench',

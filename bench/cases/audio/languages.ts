@@ -6,12 +6,7 @@
 import { requireFrontEnd } from '../../../src/text/front-end.ts';
 import { CORPUS_LANGUAGES, type CorpusLanguage, languageTexts } from '../../corpus/languages.ts';
 import { comparePhonemes } from '../../languages/phonemes.ts';
-import {
-  baselineAudio,
-  openSpeakingAndListening,
-  type SpeakingAndListening,
-  type SpokenAudio,
-} from '../../languages/round-trip.ts';
+import { baselineAudio, openSpeakingAndListening, type SpokenAudio } from '../../languages/round-trip.ts';
 import { type TextErrors, textErrors } from '../../languages/text-errors.ts';
 import { alignedWordErrors, type BoundaryError } from '../../languages/word-times.ts';
 import { pinned } from '../../python.ts';
@@ -46,23 +41,17 @@ export async function benchLanguages(): Promise<void> {
 }
 
 async function run(languages: readonly CorpusLanguage[]): Promise<void> {
-  const engines = await openSpeakingAndListening();
   const rows: Row[] = [];
   const notes = [
     `Baseline: ${await pinned('languages')}, the same weights and voices. Texts without digits, spoken by the default voice of the language.`,
     'Error rate: words, or characters of hi, ja and zh, that Whisper base (svc-stt) misreads; case and punctuation are ignored.',
   ];
-  try {
-    for (const language of languages) {
-      const parts: Measured[] = [phonemesOf, (each) => roundTrip(each, engines)];
-      for (const measure of parts) {
-        const measured = await measure(language);
-        rows.push(...measured.rows);
-        notes.push(...measured.notes);
-      }
+  for (const language of languages) {
+    for (const measure of [phonemesOf, roundTrip]) {
+      const measured = await measure(language);
+      rows.push(...measured.rows);
+      notes.push(...measured.notes);
     }
-  } finally {
-    await engines.close();
   }
   const [only] = languages.length === 1 ? languages : [];
   const name = only === undefined ? 'languages' : `languages-${only}`;
@@ -93,14 +82,16 @@ const phonemesOf: Measured = async (language) => {
   };
 };
 
-async function roundTrip(language: CorpusLanguage, engines: SpeakingAndListening) {
+const roundTrip: Measured = async (language) => {
   const tag = CORPUS_LANGUAGES[language];
   const texts = await languageTexts(language);
-  const baseline = await baselineAudio(tag, requireFrontEnd(tag).kokoroVoice, texts);
+  const voice = requireFrontEnd(tag).kokoroVoice;
+  const baseline = await baselineAudio(tag, voice, texts);
   const by = BY_CHARACTER.includes(language) ? 'character' : 'word';
   const spoken = new Map<string, SpokenAudio>();
   const totals = { ours: { errors: 0, units: 0 }, baseline: { errors: 0, units: 0 } };
   const notes: string[] = [];
+  const engines = await openSpeakingAndListening(voice);
   for (const text of texts) {
     const audio = await engines.speak(text, tag);
     spoken.set(text, audio);
@@ -115,6 +106,7 @@ async function roundTrip(language: CorpusLanguage, engines: SpeakingAndListening
       notes.push(`${tag}: ${text} → "${heard.ours}" (baseline: "${heard.baseline}")`);
     }
   }
+  await engines.close();
   const percent = ({ errors, units }: TextErrors) => (100 * errors) / units;
   const rows: Row[] = [
     {
@@ -129,7 +121,7 @@ async function roundTrip(language: CorpusLanguage, engines: SpeakingAndListening
     rows.push(...boundaryRows(tag, await alignedWordErrors(language, spoken)));
   }
   return { rows, notes };
-}
+};
 
 function added(a: TextErrors, b: TextErrors): TextErrors {
   return { errors: a.errors + b.errors, units: a.units + b.units };
