@@ -17,9 +17,9 @@ export const GROUPS: readonly Group[] = [
   // Sockets on the loopback interface, no other process.
   { name: 'api', workers: 2, isStrict: true },
   // Child processes and servers. More workers than cores, because these tests often wait.
-  { name: 'process', workers: 4 },
+  { name: 'process', workers: 3 },
   // The service in a process of its own, browsers and other clients.
-  { name: 'e2e', workers: 4 },
+  { name: 'e2e', workers: 3 },
   // Real models.
   { name: 'models', workers: 2 },
 ];
