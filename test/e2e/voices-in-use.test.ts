@@ -129,17 +129,19 @@ describe('POST /v1/audio/speech', () => {
     expect(upstream.uploads).toBe(before + 1);
   });
 
+  // Similar to no id, whose random parts have the digits of hexadecimal numbers: the error suggests none.
+  const UNKNOWN = `tts-vc-voice_${'x'.repeat(32)}`;
   it.each([
     ['of another organization', () => anna.id, OTHER_KEY],
     ['that was deleted', () => deleted.id, SERVICE_KEY],
-    ['that never existed', () => 'tts-vc-voice_0', SERVICE_KEY],
+    ['that never existed', () => UNKNOWN, SERVICE_KEY],
   ])('rejects a voice %s like an unknown one, before synthesis', async (_, voice, key) => {
     const response = await speak({ voice: voice() }, key);
     expect(response.status).toBe(400);
     const { error } = (await response.json()) as { error: { message: string } };
     expect(error).toMatchObject({ type: 'invalid_request_error', param: 'voice', code: 'voice_not_found' });
-    const unknown = (await (await speak({ voice: 'tts-vc-voice_0' })).json()) as { error: typeof error };
-    const message = unknown.error.message.replace('tts-vc-voice_0', voice());
+    const unknown = (await (await speak({ voice: UNKNOWN })).json()) as { error: typeof error };
+    const message = unknown.error.message.replace(UNKNOWN, voice());
     expect({ error }).toEqual({ error: { ...unknown.error, message } });
     expect(upstream.asked).toEqual([]);
   });
