@@ -1,5 +1,6 @@
 /** What Japanese text has besides words. Readings are in katakana, which the dictionary leaves as they are. */
 
+import { anyOf, escaped, regExp } from '../rules/patterns.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { versionPattern } from '../rules/versions.ts';
 import {
@@ -164,14 +165,6 @@ const NAMED_NUMBERS =
 const START_OF_NAME = '(?<![A-Za-z0-9])';
 /** A telephone number has at least this many digits. */
 const MIN_PHONE_DIGITS = 9;
-
-const regExp = (source: string, flags = 'gu') => new RegExp(source, flags);
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
-const anyOf = (texts: readonly string[]) =>
-  texts
-    .toSorted((a, b) => b.length - a.length)
-    .map(escaped)
-    .join('|');
 
 /** The reading of a number, and its digits if it is whole. */
 function read(written: string): { readonly reading: string; readonly digits: string | undefined } {

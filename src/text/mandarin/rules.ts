@@ -1,5 +1,6 @@
 /** What Mandarin text has besides words. Numbers stand without spaces, so the rules do not look for the ends of words. */
 
+import { anyOf, escaped, regExp } from '../rules/patterns.ts';
 import type { Rule } from '../rules/spoken-words.ts';
 import { versionPattern } from '../rules/versions.ts';
 import { counted, digitByDigit, spokenNumber, wholeNumber } from './numbers.ts';
@@ -12,14 +13,6 @@ const END = '(?![A-Za-z0-9])';
 /** Names need no space before them. */
 const START_OF_NAME = '(?<![A-Za-z0-9])';
 const TO = '[-–—~]+';
-
-const regExp = (source: string, flags = 'gu') => new RegExp(source, flags);
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
-const anyOf = (texts: readonly string[]) =>
-  texts
-    .toSorted((a, b) => b.length - a.length)
-    .map(escaped)
-    .join('|');
 
 /** Of links and addresses. */
 const LINK_SIGNS: Readonly<Record<string, string>> = {

@@ -10,6 +10,7 @@ import {
   type WrittenNumber,
   wholeNumber,
 } from './numbers.ts';
+import { anyOf, escaped, regExp } from './patterns.ts';
 import type { Rule } from './spoken-words.ts';
 import { versionPattern } from './versions.ts';
 
@@ -109,15 +110,6 @@ const MIN_PHONE_DIGITS = 9;
 const PAIR = /(?<![\p{L}\p{N}.,/])(?:(24)[/x×](7)|(50)\/(50))(?![\p{L}\p{N}/])/gu;
 /** Units of the sides of a size. */
 const SIDES = '(?:mm|cm|dm|m|km|px)';
-
-const regExp = (source: string, flags = 'gu') => new RegExp(source, flags);
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
-/** Longest first, so that "km²" is not "km". */
-const anyOf = (texts: readonly string[]) =>
-  texts
-    .toSorted((a, b) => b.length - a.length)
-    .map(escaped)
-    .join('|');
 
 export function languageRules(tables: LanguageTables): readonly Rule[] {
   const speaker = new Speaker(tables);
