@@ -36,8 +36,11 @@ export class SentenceLanguages {
 
   /** The language of the next sentence of a streamed text: that of its paragraph so far. Undefined: the usual one. */
   next(sentence: string, possible: PossibleLanguages): string | undefined {
-    this.#paragraph = (this.#paragraph + sentence).slice(0, MAX_DETECTED_CHARACTERS);
-    this.#last = detectedLanguage(this.#paragraph, possible) ?? this.#last;
+    // Only the beginning of a paragraph counts.
+    if (this.#paragraph.length < MAX_DETECTED_CHARACTERS) {
+      this.#paragraph = (this.#paragraph + sentence).slice(0, MAX_DETECTED_CHARACTERS);
+      this.#last = detectedLanguage(this.#paragraph, possible) ?? this.#last;
+    }
     if (ENDS_PARAGRAPH.test(sentence)) this.#paragraph = '';
     return this.#unusual(possible);
   }
