@@ -5,7 +5,7 @@ import { plainWords } from './detection/plain-words.ts';
 import { profilesOf } from './detection/profiles.ts';
 import { languageOfScript } from './front-end.ts';
 
-/** The beginning of a paragraph, in UTF-16 units, tells its language. */
+/** Length of the beginning of a paragraph from which its language is detected, in UTF-16 units. */
 export const MAX_DETECTED_CHARACTERS = 1000;
 
 /** Words besides names, numbers and the like. With fewer, a text is in no other language than the usual one. */

@@ -6,7 +6,7 @@ export interface FoundVoice {
   readonly voice: ModelVoice;
   /** BCP 47 tag of its language: of a blend, that of its largest part. */
   readonly language: string;
-  /** Whether its name tells no language, as those of OpenAI's voices, which speak the language of the text. */
+  /** Whether the voice has no language of its own, as OpenAI's voices, which speak the language of the text. */
   readonly isOfAnyLanguage?: boolean;
 }
 

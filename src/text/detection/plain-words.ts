@@ -1,4 +1,4 @@
-/** The words of a text that tell its language. All patterns are linear in the length of the text. */
+/** The words of a text from which its language is detected. All patterns are linear in the length of the text. */
 
 /** In addresses, code, numbers and the like: a digit, a dot or a bracket inside, or a character that no word has. */
 const NO_WORD = /[@/\\_={}<>[\]|#\d]|\w\.\w|\w\(|::/u;
