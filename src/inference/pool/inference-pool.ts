@@ -16,7 +16,8 @@ import { providerEnvironment } from '../runtime/provider-environment.ts';
 import type { LoadProgress } from '../workers/process-protocol.ts';
 import { type AnyJob, JobResults, type JobSpec, type ResultIterator, StepJob } from './job.ts';
 import type { PoolMeter } from './pool-metrics.ts';
-import { dueMs, nextJob, queueKeyOf, type ServedTimes } from './scheduler.ts';
+import { dueMs, nextJob, queueKeyOf, type Served } from './scheduler.ts';
+import { ServedTime } from './served-time.ts';
 import type { ModelDescriptions } from './worker-protocol.ts';
 import { WorkerSlot } from './worker-slot.ts';
 
@@ -103,9 +104,10 @@ class Pool<Spec> implements StartablePool<Spec> {
   #models: Readonly<Record<string, Spec>>;
   /** Every open job, in order of arrival. */
   readonly #jobs = new Set<AnyJob>();
-  readonly #queuesServed: Mutable<ServedTimes['queues']> = {};
-  /** Time of the last step per fairness key of an open job, monotonic, in ms. */
-  readonly #keysServed = new Map<string, number>();
+  readonly #served: { readonly queues: Mutable<Served['queues']>; readonly keys: ServedTime } = {
+    queues: {},
+    keys: new ServedTime(),
+  };
   #descriptions: ModelDescriptions = {};
   #lastId = 0;
   #closed = false;
@@ -208,7 +210,10 @@ class Pool<Spec> implements StartablePool<Spec> {
       loadTimeoutMs: loadTimeoutMs ?? LOAD_TIMEOUT_MS,
       stepTimeoutMs: stepTimeoutMs ?? (lowPriority ? LOW_PRIORITY_STEP_TIMEOUT_MS : STEP_TIMEOUT_MS),
       onChange: () => this.#dispatch(),
-      onStepFinished: (job, fromMs, nowMs) => meter.stepFinished(job, fromMs, nowMs),
+      onStepFinished: (job, fromMs, nowMs) => {
+        this.#served.keys.finish(job, nowMs - fromMs);
+        meter.stepFinished(job, fromMs, nowMs);
+      },
       onProgress,
       onCrash: () => meter.processCrashed(),
     });
@@ -286,14 +291,13 @@ class Pool<Spec> implements StartablePool<Spec> {
     const nowMs = this.#options.clock.monotonicMs();
     for (const slot of this.#activeSlots()) {
       if (!slot.idle) continue;
-      const served = { queues: this.#queuesServed, fairnessKeys: this.#keysServed };
-      const job = nextJob(this.#candidates(slot), served, nowMs);
+      const job = nextJob(this.#candidates(slot), this.#served, nowMs);
       if (job === undefined) continue;
-      this.#queuesServed[queueKeyOf(job)] = nowMs;
-      this.#keysServed.set(job.fairnessKey, nowMs);
+      this.#served.queues[queueKeyOf(job)] = nowMs;
+      this.#served.keys.start(job);
       if (!job.started) this.#options.meter.jobStarted(job, nowMs);
       job.started = true;
-      job.urgent = job.priority === 'realtime' && dueMs(job, served.queues) <= nowMs;
+      job.urgent = job.priority === 'realtime' && dueMs(job, this.#served.queues) <= nowMs;
       slot.runStep(job);
     }
     this.#options.onLoad?.(this.#loadLevel());
@@ -324,8 +328,8 @@ class Pool<Spec> implements StartablePool<Spec> {
     this.#options.meter.jobFinished(job);
     for (const slot of this.#activeSlots()) slot.closeJob(job);
     this.#closeIdleRetired();
-    if (![...this.#jobs].some(({ fairnessKey }) => fairnessKey === job.fairnessKey))
-      this.#keysServed.delete(job.fairnessKey);
+    if (!this.#jobs.values().some(({ priority }) => priority === job.priority))
+      this.#served.keys.clear(job.priority);
   }
 
   /** Whether the last load failed in every slot. */

@@ -6,10 +6,11 @@ import {
   dueMs,
   nextJob,
   queueKeyOf,
-  type ServedTimes,
+  type Served,
   type WaitingJob,
   WHOLE_YIELD_MS,
 } from './scheduler.ts';
+import { ServedTime } from './served-time.ts';
 
 function job(fields: Partial<WaitingJob> & { name?: string }): WaitingJob & { name: string } {
   return {
@@ -149,38 +150,53 @@ describe('nextJob', () => {
   });
 });
 
-const NOTHING_SERVED: ServedTimes = { queues: {}, fairnessKeys: new Map() };
+const NOTHING_SERVED: Served = { queues: {}, keys: new ServedTime() };
 
 const PRIORITIES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
-/** Simulates one worker that serves `jobs` in steps of 100 ms, each of which generates `audioMs` of audio. */
-function simulate(
-  jobs: readonly {
-    priority: Priority;
-    fairnessKey: string;
-    delivery: Delivery;
-    arrivedMs: number;
-    steps: number;
-  }[],
-  audioMs: number,
-) {
-  type Run = { -readonly [K in keyof WaitingJob]: WaitingJob[K] } & { left: number; history: number[] };
-  const runs: Run[] = jobs.map(({ steps, ...fields }) => ({ ...job(fields), left: steps, history: [] }));
-  const queues: { -readonly [QueueKey in keyof ServedTimes['queues']]: ServedTimes['queues'][QueueKey] } = {};
-  const fairnessKeys = new Map<string, number>();
+interface SimulatedJob {
+  readonly priority: Priority;
+  readonly fairnessKey: string;
+  readonly delivery: Delivery;
+  readonly arrivedMs: number;
+  readonly steps: number;
+  /** Default: 100. */
+  readonly stepMs?: number;
+}
+
+/** Simulates one worker that serves `jobs` step by step. Each step generates `audioMs` of audio. */
+function simulate(jobs: readonly SimulatedJob[], audioMs: number) {
+  type Run = { -readonly [K in keyof WaitingJob]: WaitingJob[K] } & {
+    readonly stepMs: number;
+    left: number;
+    history: number[];
+  };
+  const runs: Run[] = jobs.map(({ steps, stepMs = 100, ...fields }) => ({
+    ...job(fields),
+    stepMs,
+    left: steps,
+    history: [],
+  }));
+  const queues: { -readonly [QueueKey in keyof Served['queues']]: Served['queues'][QueueKey] } = {};
+  const keys = new ServedTime();
   const order: { run: Run; waiting: Run[] }[] = [];
-  for (let nowMs = 0; runs.some((run) => run.left > 0); nowMs += 100) {
+  let nowMs = 0;
+  while (runs.some((run) => run.left > 0)) {
     const waiting = runs.filter((run) => run.left > 0 && run.arrivedMs <= nowMs);
-    for (const fairnessKey of fairnessKeys.keys())
-      if (!waiting.some((each) => each.fairnessKey === fairnessKey)) fairnessKeys.delete(fairnessKey);
-    const run = nextJob(waiting, { queues, fairnessKeys }, nowMs);
-    if (run === undefined) continue;
+    for (const each of PRIORITIES) if (!waiting.some(({ priority }) => priority === each)) keys.clear(each);
+    const run = nextJob(waiting, { queues, keys }, nowMs);
+    if (run === undefined) {
+      nowMs += 100;
+      continue;
+    }
     queues[queueKeyOf(run)] = nowMs;
-    fairnessKeys.set(run.fairnessKey, nowMs);
+    keys.start(run);
     run.left -= 1;
     run.history.push(nowMs);
-    run.servedMs = nowMs + 100;
-    run.firstAudioMs ??= nowMs + 100;
+    nowMs += run.stepMs;
+    keys.finish(run, run.stepMs);
+    run.servedMs = nowMs;
+    run.firstAudioMs ??= nowMs;
     run.audioMs += audioMs;
     order.push({ run, waiting });
   }
@@ -280,6 +296,32 @@ describe('fairness between API keys', () => {
       }
     },
   );
+
+  it('a request of several short steps waits for the running step of another key only', () => {
+    const flood = Array.from({ length: 8 }, () => ({ ...of('flood', 'stream', 0, 20), stepMs: 300 }));
+    const light = (['stream', 'text'] as const).map((delivery, at) =>
+      of('light', delivery, 5050 + at * 5000, 3),
+    );
+    const { runs } = simulate([...flood, ...light], 0);
+    for (const { arrivedMs, history } of runs.slice(8))
+      expect((history.at(-1) ?? 0) - arrivedMs).toBeLessThanOrEqual(300 + 2 * 100);
+  });
+
+  it('keys share the time evenly, regardless of the length of their steps', () => {
+    const long = Array.from({ length: 4 }, () => ({ ...of('long', 'stream', 0, 10), stepMs: 300 }));
+    const short = Array.from({ length: 4 }, () => of('short', 'stream', 0, 30));
+    const { order } = simulate([...long, ...short], 1);
+    const firstForty = order.slice(0, 40).filter(({ run }) => run.fairnessKey === 'long');
+    expect(firstForty).toHaveLength(10);
+  });
+
+  it('a key that returns after each request has no advantage over a key that waits', () => {
+    const requests = Array.from({ length: 20 }, (_, at) => of('returns', 'stream', at * 150, 1));
+    const waits = of('waits', 'stream', 0, 20);
+    const { order } = simulate([...requests, waits], 1);
+    const firstTwenty = order.slice(0, 20).filter(({ run }) => run.fairnessKey === 'waits');
+    expect(firstTwenty.length).toBeGreaterThanOrEqual(9);
+  });
 
   it('keys share steps evenly, regardless of their numbers of streams', () => {
     const jobs = [

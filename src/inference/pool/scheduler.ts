@@ -12,14 +12,15 @@
  *   every started job holds memory.
  * - Among due jobs, the one with the longest time since its last step is first. If none is due, the one with the
  *   earliest due time is first (earliest deadline first).
- * - While due jobs belong to several API keys, the stream of the key that was served least recently is first, and so is
- *   the next job to start from a queue. A key with many jobs delays its own jobs; a key with few waits for one step of
- *   each other key.
+ * - While due jobs belong to several API keys, a job of the key that has used the least time is first, and so is the
+ *   next job to start from a queue ({@link ServedTime}). A key with many jobs delays its own jobs; a key with few, whose
+ *   steps together take no longer than one step of each other key, waits for the running step only.
  *
  * No job of the highest waiting class starves: once it is due, every job that is served moves behind it.
  */
 
 import type { Priority, SynthesisRequest } from '../../contract/engines/engine.ts';
+import type { Payer, ServedTime } from './served-time.ts';
 
 /** Time that the queue of `whole` jobs yields to streams that are about to underrun, in ms. */
 export const WHOLE_YIELD_MS = 2_000;
@@ -30,10 +31,7 @@ export type Delivery = SynthesisRequest['delivery'] | 'text';
 const CLASS_RANK: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
 
 /** Scheduling state of a job that could run its next step now. Times are monotonic, in ms. */
-export interface WaitingJob {
-  readonly priority: Priority;
-  /** Fairness key: the id of the API key that the job runs for. */
-  readonly fairnessKey: string;
+export interface WaitingJob extends Payer {
   readonly delivery: Delivery;
   readonly arrivedMs: number;
   /** Unplayed audio of the same listener at arrival, in ms. */
@@ -48,12 +46,11 @@ export interface WaitingJob {
 
 type QueueKey = `${Priority} ${Delivery}`;
 
-/** Times of the last steps, monotonic, in ms. */
-export interface ServedTimes {
-  /** Last step of each queue. */
+/** What has been served until now. */
+export interface Served {
+  /** Time of the last step of each queue, monotonic, in ms. */
   readonly queues: Partial<Record<QueueKey, number>>;
-  /** Last step per fairness key. A key without an entry precedes all others. */
-  readonly fairnessKeys: ReadonlyMap<string, number>;
+  readonly keys: Pick<ServedTime, 'usedMs'>;
 }
 
 /** Key of the queue of a job. */
@@ -62,7 +59,7 @@ export function queueKeyOf({ priority, delivery }: WaitingJob): QueueKey {
 }
 
 /** Deadline of the next step of a job. */
-export function dueMs(job: WaitingJob, queues: ServedTimes['queues']): number {
+export function dueMs(job: WaitingJob, queues: Served['queues']): number {
   switch (job.delivery) {
     case 'whole':
       return Math.max(job.arrivedMs, queues[queueKeyOf(job)] ?? 0) + WHOLE_YIELD_MS;
@@ -76,31 +73,22 @@ export function dueMs(job: WaitingJob, queues: ServedTimes['queues']): number {
 /** Returns the job to run next, or undefined if none waits. Of equal jobs, the one that arrived first. */
 export function nextJob<Job extends WaitingJob>(
   jobs: Iterable<Job>,
-  served: ServedTimes,
+  served: Served,
   nowMs: number,
 ): Job | undefined {
-  const candidates = [...queueHeads(jobs, served)];
+  const heads = [...queueHeads(jobs, served)];
+  const highest = Math.min(...heads.map(({ priority }) => CLASS_RANK[priority]));
+  const candidates = heads.filter(({ priority }) => CLASS_RANK[priority] === highest);
   const due = candidates.filter((job) => dueMs(job, served.queues) <= nowMs);
+  if (due.length === 0)
+    return minByRank(candidates, (job) => [dueMs(job, served.queues), ...waitingRank(job, served)]);
   // Fairness between API keys applies only while several of them have due jobs.
   const compete = due.some(({ fairnessKey }) => fairnessKey !== due[0]?.fairnessKey);
-  return minByRank(candidates, (job) => {
-    const jobDueMs = dueMs(job, served.queues);
-    const isDue = jobDueMs <= nowMs;
-    const waitingSinceMs = sinceMs(job, served.queues);
-    // A queue counts as one participant, whichever job is at its head.
-    const turnMs = compete && job.delivery === 'stream' ? servedMs(job, served) : waitingSinceMs;
-    return [
-      CLASS_RANK[job.priority],
-      isDue ? 0 : 1,
-      isDue ? turnMs : jobDueMs,
-      waitingSinceMs,
-      job.arrivedMs,
-    ];
-  });
+  return minByRank(due, (job) => [compete ? served.keys.usedMs(job) : 0, ...waitingRank(job, served)]);
 }
 
-/** Every stream, and the head of each queue: the started job, or else a job of the key served least recently. */
-function* queueHeads<Job extends WaitingJob>(jobs: Iterable<Job>, served: ServedTimes): Generator<Job> {
+/** Every stream, and the head of each queue: the started job, or else a job of the key that has used the least time. */
+function* queueHeads<Job extends WaitingJob>(jobs: Iterable<Job>, served: Served): Generator<Job> {
   const waitingByQueue = new Map<QueueKey, Job[]>();
   for (const job of jobs) {
     if (job.delivery === 'stream') {
@@ -115,22 +103,20 @@ function* queueHeads<Job extends WaitingJob>(jobs: Iterable<Job>, served: Served
   for (const queue of waitingByQueue.values()) {
     const head = minByRank(queue, (job) => [
       job.servedMs === undefined ? 1 : 0,
-      job.servedMs === undefined ? servedMs(job, served) : 0,
+      job.servedMs === undefined ? served.keys.usedMs(job) : 0,
       job.arrivedMs,
     ]);
     if (head !== undefined) yield head;
   }
 }
 
-/** The time since which a job waits for its next step. */
-function sinceMs(job: WaitingJob, queues: ServedTimes['queues']): number {
-  if (job.delivery === 'stream') return job.servedMs ?? job.arrivedMs;
-  return Math.max(job.arrivedMs, queues[queueKeyOf(job)] ?? 0);
-}
-
-/** The time of the last step of the fairness key of a job. */
-function servedMs({ fairnessKey }: WaitingJob, { fairnessKeys }: ServedTimes): number {
-  return fairnessKeys.get(fairnessKey) ?? Number.NEGATIVE_INFINITY;
+/** Longest wait first, then first arrival. */
+function waitingRank(job: WaitingJob, { queues }: Served): readonly number[] {
+  const sinceMs =
+    job.delivery === 'stream'
+      ? (job.servedMs ?? job.arrivedMs)
+      : Math.max(job.arrivedMs, queues[queueKeyOf(job)] ?? 0);
+  return [sinceMs, job.arrivedMs];
 }
 
 /** The item with the lowest rank, compared element by element. Of equals, the first. */
