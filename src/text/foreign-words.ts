@@ -2,27 +2,13 @@
 
 import { symbolsOfKana } from './kana.ts';
 import type { EspeakNg } from './language.ts';
+import { SCRIPTS } from './scripts.ts';
 
-/** Languages of eSpeak by script. Of a script that several languages share, the one with most speakers. */
-const VOICES: readonly (readonly [script: RegExp, voice: string])[] = [
-  [/\p{Script=Han}/u, 'cmn'],
-  [/\p{Script=Cyrillic}/u, 'ru'],
-  [/\p{Script=Greek}/u, 'el'],
-  [/\p{Script=Arabic}/u, 'ar'],
-  [/\p{Script=Hebrew}/u, 'he'],
-  [/\p{Script=Hangul}/u, 'ko'],
-  [/\p{Script=Thai}/u, 'th'],
-  [/\p{Script=Devanagari}/u, 'hi'],
-  [/\p{Script=Bengali}/u, 'bn'],
-  [/\p{Script=Gurmukhi}/u, 'pa'],
-  [/\p{Script=Gujarati}/u, 'gu'],
-  [/\p{Script=Tamil}/u, 'ta'],
-  [/\p{Script=Telugu}/u, 'te'],
-  [/\p{Script=Kannada}/u, 'kn'],
-  [/\p{Script=Malayalam}/u, 'ml'],
-  [/\p{Script=Armenian}/u, 'hy'],
-  [/\p{Script=Georgian}/u, 'ka'],
-];
+/** Languages of eSpeak by script. */
+const VOICES: readonly (readonly [script: RegExp, voice: string])[] = SCRIPTS.map(({ name, espeakVoice }) => [
+  new RegExp(`\\p{Script=${name}}`, 'u'),
+  espeakVoice,
+]);
 const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}\uff70]/u;
 /** Reads Latin letters. */
 const LATIN_VOICE = 'en-us';

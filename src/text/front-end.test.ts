@@ -74,6 +74,14 @@ test('languages without a front end have the words as written, and any script', 
   expect(languageOfScript('Hallo', 'de-DE')).toBe('de-DE');
 });
 
+test.each([
+  ['en-US', 'In 2024年3月5日 it rained.', 'In twenty twenty-four 年三月五日 it rained.'],
+  ['es', 'Son 5 € (寿司).', 'Son cinco euros (寿司).'],
+  ['en-US', 'Say "नमस्ते" twice.', 'Say "नमस्ते" twice.'],
+])('the spoken form in %s has the words of other scripts: %s', (language, text, spoken) => {
+  expect(spokenForm(requireFrontEnd(language), text)).toBe(spoken);
+});
+
 describe('every front end', () => {
   test.each(FRONT_ENDS.map((frontEnd) => [frontEnd.language, frontEnd] as const))('%s', (_, frontEnd) => {
     for (const text of [

@@ -4,13 +4,15 @@
  */
 
 import { americanEnglish, britishEnglish } from './english/index.ts';
+import { createEspeakG2p } from './espeak-g2p.ts';
 import { french } from './french/index.ts';
 import { hindi } from './hindi/index.ts';
 import { italian } from './italian/index.ts';
 import { japanese } from './japanese/index.ts';
-import type { TextFrontEnd } from './language.ts';
+import type { G2p, G2pResources, TextFrontEnd } from './language.ts';
 import { mandarin } from './mandarin/index.ts';
 import { brazilianPortuguese } from './portuguese/index.ts';
+import { scriptParts } from './script-parts.ts';
 import { spanish } from './spanish/index.ts';
 import { wordsAsWritten } from './words-as-written.ts';
 
@@ -23,6 +25,7 @@ export type {
   SpokenFormWord,
   TextFrontEnd,
 } from './language.ts';
+export { scriptParts } from './script-parts.ts';
 export { TracedText } from './traced-text.ts';
 
 /** In the order in which the API lists them. */
@@ -90,12 +93,23 @@ export function requireFrontEnd(language: string): TextFrontEnd {
   return found;
 }
 
-/** The spoken form of a text, as one line. */
+/** The spoken form of a text, as one line. Parts in the script of another language are read by its rules. */
 export function spokenForm(frontEnd: TextFrontEnd, text: string): string {
-  return frontEnd
-    .words(text)
+  return scriptParts(text, frontEnd.language)
+    .flatMap((part) => wordsIn(part.language)(part.text))
     .map((word) => word.text)
     .join(' ');
+}
+
+/**
+ * Opens the conversion of a language to the symbols of Kokoro: that of its front end, or for other languages that of eSpeak NG.
+ * @throws Error for a missing dictionary.
+ */
+export async function openKokoroG2p(language: string, resources: G2pResources): Promise<G2p> {
+  const frontEnd = frontEndOf(language);
+  if (frontEnd !== undefined) return await frontEnd.openKokoroG2p(resources);
+  const { symbols, espeak } = resources;
+  return createEspeakG2p({ voice: language, words: wordsIn(language), symbols, espeak });
 }
 
 /**

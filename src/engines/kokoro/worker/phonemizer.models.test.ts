@@ -1,4 +1,4 @@
-/** Japanese with its dictionary. */
+/** Japanese with its dictionary, and texts with words in other scripts. */
 
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -86,4 +86,27 @@ test('the text after any part is still spoken', async () => {
       expect(await phonemesOf(`${text}。さかな。`)).toMatch(/sakana\.$/u);
     }),
   );
+});
+
+describe('words in another script', () => {
+  test.each([
+    ['en-US', 'The word 寿司 means sushi.', 'ðə wˈɜɹd ʂou↘sɨ→ mˈinz sˈuʃi.'],
+    ['en-US', 'The word すし or 寿司.', 'ðə wˈɜɹd sɨɕi ɔɹ sɨɕi.'],
+    ['en-US', '我喜欢 Beethoven 的音乐。', 'wo↓ ɕi↓xwa→n bˈAtOvən tɤ i→nɥe↘.'],
+    ['es', 'El 寿司, de Japón.', 'həlˈO ʂou↘sɨ→, həlˈO.'],
+    ['en-US', 'Say "नमस्ते".', 'sˈA "həlˈO".'],
+    ['en-US', 'Say 안녕 now.', 'sˈA həlˈO nˈW.'],
+  ])('are spoken in %s: %s', async (language, text, phonemes) => {
+    const spoken = await phonemizer.phonemize(text, language);
+    expect(spoken.phonemes).toBe(phonemes);
+    expect(spoken.sources).toHaveLength([...phonemes].length);
+  });
+
+  test('have the positions of their words, also with given sounds', async () => {
+    const text = 'Eat 寿司, 天ぷら now.';
+    const given = [{ start: text.indexOf('now'), end: text.indexOf('now') + 3, ipa: 'nˈaʊ' }];
+    const { sources } = await phonemizer.phonemize(text, 'en-US', given);
+    const starts = [...new Set(sources)].filter((source) => source !== undefined);
+    expect(starts.map((start) => text.charAt(start))).toEqual([...'E寿天n']);
+  });
 });

@@ -7,8 +7,9 @@ import {
   type EspeakNg,
   type G2p,
   type G2pResources,
+  openKokoroG2p,
   type Pronunciation,
-  requireFrontEnd,
+  scriptParts,
 } from '../../../text/front-end.ts';
 import { symbolsOfIpa } from '../shared/ipa.ts';
 import { type Vocabulary, vocabularyOf } from '../shared/tokens.ts';
@@ -18,7 +19,7 @@ export interface KokoroPhonemizer {
   readonly vocabulary: Vocabulary;
   /**
    * Phonemes with punctuation; empty if the text contains nothing speakable.
-   * @param language of a front end.
+   * @param language of a front end. Parts in another script are read in a language of that script.
    * @param given words whose sounds are given.
    * @throws Error if a dictionary is missing or eSpeak cannot answer.
    */
@@ -42,12 +43,12 @@ export async function loadPhonemizer(
     espeak,
     english: () => g2pOf(DEFAULT_LANGUAGE),
   };
-  /** By language; at most the number of front ends. */
+  /** By language; at most the number of front ends and of scripts. */
   const opened = new Map<string, Promise<G2p>>();
   const g2pOf = (language: string): Promise<G2p> => {
     const existing = opened.get(language);
     if (existing !== undefined) return existing;
-    const opening = requireFrontEnd(language).openKokoroG2p(resources);
+    const opening = openKokoroG2p(language, resources);
     opened.set(language, opening);
     // The next text tries again.
     opening.catch(() => opened.delete(language));
@@ -57,14 +58,35 @@ export async function loadPhonemizer(
   return {
     vocabulary,
     async phonemize(text, language, given = []) {
-      const g2p = await g2pOf(language);
-      if (given.length === 0) return await g2p.phonemize(text);
+      const phonemize = (piece: string) => phonemesByScript(piece, language, g2pOf);
+      if (given.length === 0) return await phonemize(text);
       return await phonemesWithGiven(text, given, {
-        phonemize: (piece) => g2p.phonemize(piece),
+        phonemize,
         symbolsOf: (ipa) => symbolsOfIpa(ipa, language, vocabulary),
       });
     },
   };
+}
+
+/** Phonemes of a text, whose parts in other scripts are read in the languages of these scripts. */
+async function phonemesByScript(
+  text: string,
+  language: string,
+  g2pOf: (language: string) => Promise<G2p>,
+): Promise<Pronunciation> {
+  let phonemes = '';
+  const sources: (number | undefined)[] = [];
+  for (const part of scriptParts(text, language)) {
+    const spoken = await (await g2pOf(part.language)).phonemize(part.text);
+    if (spoken.phonemes === '') continue;
+    if (phonemes !== '') {
+      phonemes += ' ';
+      sources.push(undefined);
+    }
+    phonemes += spoken.phonemes;
+    for (const source of spoken.sources) sources.push(source === undefined ? undefined : part.start + source);
+  }
+  return { phonemes, sources };
 }
 
 async function unavailable(): Promise<never> {
