@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { repetitions } from '../../test/harness/tier.ts';
 import { decibels, fitTone, resampleByDefinition, tone } from '../../test/reference/resampler.ts';
+import { bits } from '../../tools/harness/media/sample-runs.ts';
 import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
 import { Resampler, resample } from './resampler.ts';
 
@@ -64,7 +65,7 @@ describe.each(PAIRS)('%i to %i Hz', (fromHz, toHz) => {
   });
 
   test('the output equals the filter definition from the first to the last sample', () => {
-    const input = Float32Array.from(tone(nyquistHz * 0.31, fromHz, 700, 1), (sample, n) =>
+    const input = Float32Array.from(tone(nyquistHz * 0.31, fromHz, 500, 1), (sample, n) =>
       n % 97 === 0 ? 1 : 0.6 * sample,
     );
     const expected = resampleByDefinition(input, fromHz, toHz);
@@ -107,9 +108,9 @@ describe('splitting the input', () => {
       fc.property(rates, samples, cuts, fc.boolean(), ([fromHz, toHz], noise, lengths, portable) => {
         const resampler = new Resampler({ fromHz, toHz, format: 'float32', portable });
         const input = Float32Array.from(noise);
-        const whole = join([resampler.push(input), resampler.flush()]);
+        const whole = bits(resampler.push(input), resampler.flush());
         const parts = pushInPieces(input, lengths, (piece) => resampler.push(piece));
-        expect(join([...parts, resampler.flush()])).toEqual(whole);
+        expect(bits(...parts, resampler.flush())).toBe(whole);
       }),
       { numRuns: repetitions(20, 60) },
     );
@@ -121,10 +122,11 @@ describe('splitting the input', () => {
       fc.property(rates, samples, cuts, ([fromHz, toHz], noise, lengths) => {
         const resampler = new Resampler({ fromHz, toHz, format: 'int16' });
         const input = Int16Array.from(noise);
-        const whole = join([resampler.push(input), resampler.flush()]);
-        expect(whole.length).toBe(Math.floor((input.length * toHz) / fromHz + 0.5));
+        const whole = [resampler.push(input), resampler.flush()];
+        const length = whole.reduce((sum, part) => sum + part.length, 0);
+        expect(length).toBe(Math.floor((input.length * toHz) / fromHz + 0.5));
         const parts = pushInPieces(input, lengths, (piece) => resampler.push(piece));
-        expect(join([...parts, resampler.flush()])).toEqual(whole);
+        expect(bits(...parts, resampler.flush())).toBe(bits(...whole));
       }),
       { numRuns: repetitions(20, 60) },
     );

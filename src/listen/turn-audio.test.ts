@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/doubles/fake-vad-engine.ts';
 import { repetitions } from '../../test/harness/tier.ts';
-import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { bits, joined } from '../../tools/harness/media/sample-runs.ts';
 import { decodeToFloat32, encodeAudio } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
@@ -118,7 +118,7 @@ describe('arriving audio', () => {
             if (pauses[i + 1]) await settled();
           }
           audio.end();
-          expect(joined(await (reading ?? read(audio)))).toEqual(expected);
+          expect(bits(...(await (reading ?? read(audio))))).toBe(bits(expected));
           expect(audio.unreadBytes).toBe(0);
         },
       ),

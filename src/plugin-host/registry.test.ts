@@ -655,7 +655,7 @@ test('random switches and failures: dependencies start before and stop after, an
       expect(open).toEqual(new Set());
       expect(faults).toEqual([]);
     }),
-    { numRuns: repetitions(10, 100) },
+    { numRuns: repetitions(6, 100) },
   );
 });
 

@@ -573,7 +573,7 @@ describe('a store that fails', () => {
   it('fails no line: the run ends, and the next one resumes from the last checkpoint', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 100_000, 0);
-    const batch = await work.create(lines(1500));
+    const batch = await work.create(lines(1100));
     const full = new ServiceError('overloaded', 'no room');
     let parts = 0;
     const blobs = withMethods(work.blobs, {
@@ -587,7 +587,7 @@ describe('a store that fails', () => {
     const { counts, status } = await work.get(batch);
     expect(status).toBe('in_progress');
     expect(counts.completed).toBeGreaterThanOrEqual(500);
-    expect(counts.completed).toBeLessThan(1500);
+    expect(counts.completed).toBeLessThan(1100);
     const charged = 5 * counts.completed;
     expect(await work.accounts.credits.balance('a')).toMatchObject({ reserved: 0, revenue: charged });
     let calls = 0;
@@ -596,15 +596,17 @@ describe('a store that fails', () => {
       return await echo(...args);
     };
     expect(await work.job(counting).runJob(batch.id, never)).toEqual(DONE);
-    expect(calls).toBe(1500 - counts.completed);
-    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1500 } });
+    expect(calls).toBe(1100 - counts.completed);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1100 } });
   });
 
   it.each([2, 1, 3].slice(0, repetitions(1, 3)))(
     'at checkpoint %d loses no line that runs on and ignores the abort',
     async (broken) => {
       const work = await batchWork();
-      const batch = await work.create(lines(3000));
+      // A checkpoint takes 500 lines; 600 more run while it fails.
+      const count = 500 * broken + 1000;
+      const batch = await work.create(lines(count));
       const away = new ServiceError('overloaded', 'away');
       let checkpoints = 0;
       let calls = 0;
@@ -627,7 +629,7 @@ describe('a store that fails', () => {
       await expect(job.runJob(batch.id, never)).rejects.toBe(away);
       expect(checkpoints).toBe(broken);
       expect(await job.runJob(batch.id, never)).toEqual(DONE);
-      expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(3000).sort());
+      expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(count).sort());
     },
   );
 

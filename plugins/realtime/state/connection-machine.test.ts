@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { acceptsWork, type Effect, type Event, initial, next, type State } from './connection-machine.ts';
 
 const STATES: Record<State['kind'], State> = {
@@ -60,11 +61,14 @@ function requireOrder(sequence: readonly Event[]): void {
   }
 }
 
+/** Length of the sequences that are all tried. */
+const DEPTH = repetitions(4, 5);
+
 describe('in any order of events', () => {
-  it(`sends session.created first and once, and releases last and once: all ${events.length ** 5} sequences of 5`, () => {
+  it(`sends session.created first and once, and releases last and once: all ${events.length ** DEPTH} sequences of ${DEPTH}`, () => {
     const sequence: Event[] = [];
     const walk = (depth: number) => {
-      if (depth === 5) {
+      if (depth === DEPTH) {
         requireOrder(sequence);
         return;
       }
@@ -80,7 +84,7 @@ describe('in any order of events', () => {
   it('and in long random walks', () => {
     fc.assert(fc.property(fc.array(fc.constantFrom(...events), { maxLength: 60 }), requireOrder), {
       seed: 7,
-      numRuns: 2000,
+      numRuns: repetitions(500, 2000),
     });
   });
 });

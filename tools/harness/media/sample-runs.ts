@@ -1,6 +1,6 @@
 /** Functions on arrays of samples for tests and measurements. */
 
-import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
+import type { Float32Samples, Int16Samples } from '../../../src/contract/engines/audio.ts';
 import { seededRandom } from '../../../src/kit/math/seeded-random.ts';
 
 /** Concatenates arrays of samples. */
@@ -12,6 +12,14 @@ export function joined(runs: readonly Float32Array[]): Float32Samples {
     at += run.length;
   }
   return all;
+}
+
+/** Length and bit pattern of consecutive arrays, which compare much faster than the samples. */
+export function bits(...runs: readonly (Float32Samples | Int16Samples)[]): string {
+  const bytes = Buffer.concat(
+    runs.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength)),
+  );
+  return `${bytes.length} ${Bun.hash(bytes)}`;
 }
 
 /** Adds deterministic uniform noise. @param levelDb mean square level in dB relative to full scale. */
