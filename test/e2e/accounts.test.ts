@@ -6,6 +6,7 @@ import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
 import {
   type LaunchedService,
   launchService,
+  NO_TEXT,
   OTHER_KEY,
   SERVICE_KEY,
 } from '../../tools/harness/services/launcher.ts';
@@ -14,6 +15,7 @@ import {
   startFakeSttUpstream,
 } from '../../tools/harness/upstreams/fake-stt-upstream.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /** Usage and credits of the real process, including after SIGKILL. */
 
@@ -55,7 +57,8 @@ async function launch(): Promise<LaunchedService> {
     [[prices]]
     endpoint = "/v1/audio/transcriptions"
     model = "svc-stt"
-    audio_second = 1`;
+    audio_second = 1
+    ${NO_TEXT}`;
   const service = await launchService({ config, dataDir, env: { PLUGINS: 'speech,realtime' } });
   running.push(service);
   return service;
@@ -270,17 +273,21 @@ describe('credits', () => {
     ]);
   });
 
-  test.each([
-    [['grant', '--org', 'a'], 'Usage:'],
+  const INVALID: [string[], string][] = [
     [['grant', '--org', 'a', '0'], 'AMOUNT must be'],
-    [['grant', '--org', 'a', '-1'], 'AMOUNT must be'],
     [['grant', '--org', 'a b', '1'], 'An organization name consists of 1 to 64'],
-    [['grant', '--org', 'a', '1000000001'], 'can be granted at most 1000000000 credits'],
-    [['balance', 'a'], 'Usage:'],
     [['take', '--org', 'a'], 'Usage:'],
-  ])('the command rejects %j', async (args, message) => {
-    const { code, text } = await credits(...args);
-    expect(code).toBe(1);
-    expect(text).toContain(message);
-  });
+    [['grant', '--org', 'a', '1000000001'], 'can be granted at most 1000000000 credits'],
+    [['grant', '--org', 'a'], 'Usage:'],
+    [['grant', '--org', 'a', '-1'], 'AMOUNT must be'],
+    [['balance', 'a'], 'Usage:'],
+  ];
+  test.each(INVALID.slice(0, repetitions(4, INVALID.length)))(
+    'the command rejects %j',
+    async (args, message) => {
+      const { code, text } = await credits(...args);
+      expect(code).toBe(1);
+      expect(text).toContain(message);
+    },
+  );
 });

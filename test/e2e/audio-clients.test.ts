@@ -1,7 +1,12 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { HAS_PIP, pythonPackages } from '../../tools/harness/clients/python.ts';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_TEXT,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
 import {
   expectResults,
   expectSentence,
@@ -23,7 +28,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CLIENTS = join(import.meta.dirname, '../clients/audio');
 let service: LaunchedService;
 beforeAll(async () => {
-  service = await launchService();
+  service = await launchService({ config: NO_TEXT, env: { PLUGINS: 'speech' } });
 });
 afterAll(() => service?.stop());
 

@@ -60,14 +60,16 @@ function wavOf(samples: Float32Samples): File {
 describe('a recording', () => {
   test('is transcribed in every response format', async () => {
     const { transcriptions } = client().audio;
-    const request = () => ({ file: file('jfk.flac'), model: 'svc-stt' });
-    const json = await transcriptions.create(request());
-    expect(plain(json.text)).toBe(JFK);
+    const beginning = wavOf(await recorded('jfk.flac', 0, 3));
+    const request = { file: beginning, model: 'svc-stt' };
+    const json = await transcriptions.create(request);
+    expect(plain(json.text)).toMatch(/^and so my fellow americans/);
     expect(json.usage).toMatchObject({ type: 'tokens' });
-    expect(await transcriptions.create({ ...request(), response_format: 'text' })).toBe(`${json.text}\n`);
+    expect(await transcriptions.create({ ...request, response_format: 'text' })).toBe(`${json.text}\n`);
 
     const verbose = await transcriptions.create({
-      ...request(),
+      file: file('jfk.flac'),
+      model: 'svc-stt',
       response_format: 'verbose_json',
       timestamp_granularities: ['word', 'segment'],
     });
@@ -89,14 +91,14 @@ describe('a recording', () => {
     expect(Math.abs((starts[1] ?? 0) - 8.2)).toBeLessThan(0.5);
     expect(segments.at(-1)?.end).toBeLessThanOrEqual(11);
 
-    const srt = await transcriptions.create({ ...request(), response_format: 'srt' });
+    const srt = await transcriptions.create({ ...request, response_format: 'srt' });
     expect(srt).toMatch(/^1\n00:00:0\d,\d{3} --> 00:00:\d\d,\d{3}\n\S/);
-    const vtt = await transcriptions.create({ ...request(), response_format: 'vtt' });
+    const vtt = await transcriptions.create({ ...request, response_format: 'vtt' });
     expect(vtt).toMatch(/^WEBVTT\n\n00:00:0\d\.\d{3} --> 00:00:\d\d\.\d{3}\n\S/);
   });
 
   test('of several windows is streamed in deltas', async () => {
-    const several = wavOf(await recorded('multilingual.mp3', 0, repetitions(45, 60)));
+    const several = wavOf(await recorded('multilingual.mp3', 0, repetitions(35, 60)));
     const stream = await client().audio.transcriptions.create({
       file: several,
       model: 'svc-stt',

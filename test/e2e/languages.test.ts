@@ -129,8 +129,9 @@ describe('speech', () => {
     const both = await speakWith('nova', `${SENTENCES.fr}\nGood morning to all of you.`);
     expect(both.length).toBe(french.length + english.length);
     // A voice of a language keeps it.
-    const siwis = await speakWith('ff_siwis', SENTENCES.es ?? '');
-    expect(Buffer.compare(await speakWith('ff_siwis', SENTENCES.es ?? '', 'fr'), siwis)).toBe(0);
+    const spanish = 'Buenos días a todos.';
+    const siwis = await speakWith('ff_siwis', spanish);
+    expect(Buffer.compare(await speakWith('ff_siwis', spanish, 'fr'), siwis)).toBe(0);
   });
 
   test('of the partner endpoint is in the detected language', async () => {
@@ -167,20 +168,21 @@ describe('speech', () => {
     const input = SENTENCES.ja ?? '';
     const transcript = await heard(await speak({ model: 'tts-1', voice: 'jf_alpha', input }), 'ja');
     for (const word of ['明日', '朝', '家族', '海', '行きます']) expect(transcript).toContain(word);
+    const short = 'また明日。';
     const [detected, requested] = [
-      await speak({ model: 'tts-1', voice: 'nova', input }),
-      await speak({ model: 'tts-1', voice: 'nova', input, language: 'ja' }),
+      await speak({ model: 'tts-1', voice: 'nova', input: short }),
+      await speak({ model: 'tts-1', voice: 'nova', input: short, language: 'ja' }),
     ];
     expect(Buffer.compare(detected, requested)).toBe(0);
   });
 
   test('of Devanagari with an English voice is Hindi', async () => {
-    const input = SENTENCES.hi ?? '';
+    const input = 'नमस्ते।';
     const [detected, requested] = [
       await speak({ model: 'tts-1', voice: 'nova', input }),
       await speak({ model: 'tts-1', voice: 'nova', input, language: 'hi' }),
     ];
-    expect(detected.length).toBeGreaterThan(RATE_HZ);
+    expect(detected.length).toBeGreaterThan(RATE_HZ / 2);
     expect(Buffer.compare(detected, requested)).toBe(0);
   });
 });

@@ -50,22 +50,18 @@ async function launchError(options: LaunchOptions): Promise<LaunchError> {
 }
 
 describe('start', () => {
-  test('serves, reports readiness, and logs JSON lines', async () => {
+  test('serves, reports readiness, and logs JSON lines and a line for people: the addresses of its pages', async () => {
     const service = await launch();
+    const { baseUrl } = service;
     expect((await service.fetch('/healthz')).status).toBe(200);
     const readyz = await service.fetch('/readyz');
     expect(await readyz.json()).toMatchObject({ status: 'ready' });
-    expect(service.log().map(({ msg }) => msg)).toEqual(expect.arrayContaining(['listening', 'started']));
-    expect(await service.stop()).toBe(0);
-  });
-
-  test('ends with a line for people: the addresses of the console, the guide and the API reference', async () => {
-    const service = await launch();
-    const { baseUrl } = service;
     const line = `Ready. Console: ${baseUrl}/  Guide: ${baseUrl}/docs  API reference: ${baseUrl}/swagger`;
     await expect.poll(() => service.output().split('\n')).toContain(line);
+    expect(service.log().map(({ msg }) => msg)).toEqual(expect.arrayContaining(['listening', 'started']));
     for (const path of ['/', '/docs', '/swagger']) expect((await service.fetch(path)).status).toBe(200);
     expect(service.log().find(({ msg }) => msg === 'started')).toMatchObject({ url: baseUrl });
+    expect(await service.stop()).toBe(0);
   });
 
   test('logs readable lines in a terminal', async () => {
@@ -179,51 +175,37 @@ describe('keys', () => {
     expect(await keys(dataDir, 'revoke', id)).toMatchObject({ exitCode: 1 });
   });
 
-  test.each([
-    [`${'k'.repeat(21)}:a,${'k'.repeat(22)}:a`, [expect.objectContaining({ level: 'warn', keys: 1 })]],
-    [`${'k'.repeat(22)}:a`, []],
-  ])('keys of less than 22 characters are logged as a warning: %s', async (API_KEYS, warnings) => {
-    const service = await launch({ env: { API_KEYS } });
-    expect(service.log().filter(({ msg }) => `${msg}`.includes('short keys'))).toEqual(warnings);
+  test('short keys of API_KEYS and a key of CONFIG without effect are logged as warnings', async () => {
+    const service = await launch({
+      config: `${NO_MODELS}\n[voices]\nfit_seconds = 5\n`,
+      env: { API_KEYS: `${'k'.repeat(21)}:a,${'k'.repeat(22)}:a` },
+    });
+    const lines = (text: string) => service.log().filter(({ msg }) => `${msg}`.includes(text));
+    // Keys of less than 22 characters.
+    expect(lines('short keys')).toMatchObject([{ level: 'warn', keys: 1 }]);
+    expect(lines('without effect')).toMatchObject([{ level: 'warn', keys: 'voices.fit_seconds' }]);
   });
 
-  test('a key of CONFIG without effect is logged as a warning', async () => {
-    const service = await launch({ config: `${NO_MODELS}\n[voices]\nfit_seconds = 5\n` });
-    expect(service.log().filter(({ msg }) => `${msg}`.includes('without effect'))).toMatchObject([
-      { level: 'warn', keys: 'voices.fit_seconds' },
-    ]);
-  });
-
-  test('a key created while the service runs works immediately and is not stored in plain text', async () => {
-    const dataDir = dataFolder();
-    const service = await launch({ dataDir });
-    const created = await keys(dataDir, 'create', '--org', 'acme');
-    const key = /^ {4}(sk-\S+)$/m.exec(created.output)?.[1] ?? '';
-    expect((await service.fetch('/v1/usage', { headers: { 'x-api-key': key } })).status).toBe(200);
-    for (const file of ['service.sqlite', 'service.sqlite-wal']) {
-      expect(readFileSync(join(dataDir, file)).includes(key)).toBe(false);
-    }
-  });
-
-  test.each([
-    [[], 'member'],
-    [['--admin'], 'admin'],
-  ])('create %j creates a key with the role %s', async (options, role) => {
-    const dataDir = dataFolder();
-    const service = await launch({ dataDir });
-    const created = await keys(dataDir, 'create', ...options, '--org', 'acme');
-    const key = /^ {4}(sk-\S+)$/m.exec(created.output)?.[1] ?? '';
-    const response = await service.fetch('/v1/organization', { headers: { 'x-api-key': key } });
-    expect(await response.json()).toMatchObject({ id: 'acme', role, operator: false });
-    expect((await keys(dataDir, 'list')).output).toContain(`  acme  ${role}  sk-`);
-  });
-
-  test('organizations of API_KEYS and of created keys are listed', async () => {
+  test('keys that the command creates work immediately, have a role, and are listed and not stored in plain text', async () => {
     const dataDir = dataFolder();
     const none = await keys(dataDir, 'organizations');
     expect(none).toEqual({ exitCode: 0, output: 'No organizations.\n' });
-    await launch({ dataDir });
-    for (const org of ['acme', 'a', 'acme']) await keys(dataDir, 'create', '--org', org);
+    const service = await launch({ dataDir });
+    for (const [options, role] of [
+      [[], 'member'],
+      [['--admin'], 'admin'],
+    ] as const) {
+      const created = await keys(dataDir, 'create', ...options, '--org', 'acme');
+      const key = /^ {4}(sk-\S+)$/m.exec(created.output)?.[1] ?? '';
+      const response = await service.fetch('/v1/organization', { headers: { 'x-api-key': key } });
+      expect(await response.json()).toMatchObject({ id: 'acme', role, operator: false });
+      for (const file of ['service.sqlite', 'service.sqlite-wal']) {
+        expect(readFileSync(join(dataDir, file)).includes(key)).toBe(false);
+      }
+    }
+    await keys(dataDir, 'create', '--org', 'a');
+    const list = await keys(dataDir, 'list');
+    for (const role of ['member', 'admin']) expect(list.output).toContain(`  acme  ${role}  sk-`);
     const { output } = await keys(dataDir, 'organizations');
     expect(output.replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY').split('\n')).toEqual([
       'a  since DAY  1 key',

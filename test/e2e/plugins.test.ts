@@ -9,6 +9,7 @@ import {
   INFERENCE,
   type LaunchOptions,
   NO_MODELS,
+  NO_RECOGNISER,
   SERVICE_KEY,
   speakStreamed,
 } from '../../tools/harness/services/launcher.ts';
@@ -24,13 +25,10 @@ import { repetitions } from '../harness/tier.ts';
 /** Switches plugins of a running service off and on. Loading models takes minutes on a busy machine. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Small real models. `svc-tts` is only used by plugins that synthesize speech, so it is unloaded with the last of them. */
+/** Small real models, and none for transcription. `svc-tts` is only used by plugins that synthesize speech, so it is unloaded with the last of them. */
 const SMALL_MODELS = `
 [models."svc-tts"]
 kind = "piper"
-[models."svc-stt"]
-kind = "whisper"
-weights = "tiny.en"
 [models."all-minilm-l6-v2"]
 kind = "minilm"
 [models."smollm2-135m-instruct"]
@@ -39,7 +37,7 @@ base_url = "http://127.0.0.1:9/v1"
 model = "none"
 [inference]
 workers = 1
-`;
+${NO_RECOGNISER}`;
 /** Number of times that speech is switched on and off. */
 const ROUNDS = repetitions(1, 3);
 /** Pause between the requests during a switch, because continuous requests would delay the switch. */

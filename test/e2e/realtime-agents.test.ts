@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
-import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
   launchRealtimeService,
@@ -17,7 +17,9 @@ const LONG = 'The first of many sentences that follow each other without an end 
 
 let service: RealtimeService;
 beforeAll(async () => {
-  service = await launchRealtimeService({ config: '[models."gpt-4o-mini-transcribe"]\nkind = "whisper"\n' });
+  service = await launchRealtimeService({
+    config: `[models."gpt-4o-mini-transcribe"]\nkind = "whisper"\n${NO_TEXT}`,
+  });
 });
 afterAll(() => service?.stop());
 

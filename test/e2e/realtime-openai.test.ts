@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
-import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
   launchRealtimeService,
@@ -10,6 +10,7 @@ import {
   usageRows,
 } from '../../tools/harness/services/realtime-service.ts';
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /** The realtime classes of the unmodified OpenAI package in Node, against the real process with real models. */
 
@@ -19,7 +20,9 @@ const ANSWER = 'Your train leaves from platform three in ten minutes.';
 let service: RealtimeService;
 let spoken: Buffer;
 beforeAll(async () => {
-  service = await launchRealtimeService({ config: '[models."gpt-transcribe"]\nkind = "whisper"\n' });
+  service = await launchRealtimeService({
+    config: `[models."gpt-transcribe"]\nkind = "whisper"\n${NO_TEXT}`,
+  });
   spoken = await spokenPcm(service, TEXT);
 });
 afterAll(() => service?.stop());
@@ -172,22 +175,28 @@ async function expectWords(pcm: Buffer, text: string): Promise<void> {
   await client.end();
 }
 
-describe.each<[Module, string, 'spec' | 'ga']>([
-  ['openai/realtime/ws', '', 'spec'],
+/** Each class, the event names of both dialects, and, in the deep tier, the other combinations. */
+const CLASSES: [Module, string, 'spec' | 'ga'][] = [
   ['openai/realtime/ws', '?events=ga', 'ga'],
   ['openai/beta/realtime/ws', '', 'spec'],
   ['openai/realtime/websocket', '', 'spec'],
   ['openai/beta/realtime/websocket', '', 'spec'],
-])('%s with the query %j', (module, query, dialect) => {
-  test('transcribes a committed clip and speaks a text', async () => {
-    const client = open(module, query);
-    const { protocol } = await client.until('open', ({ kind }) => kind === 'open');
-    expect(protocol).toBe(module.endsWith('websocket') ? 'realtime' : '');
-    await expectTranscription(client);
-    await expectSpeech(client, dialect);
-    await leave(client);
-  });
-});
+  ['openai/realtime/ws', '', 'spec'],
+];
+
+describe.each(CLASSES.slice(0, repetitions(3, CLASSES.length)))(
+  '%s with the query %j',
+  (module, query, dialect) => {
+    test('transcribes a committed clip and speaks a text', async () => {
+      const client = open(module, query);
+      const { protocol } = await client.until('open', ({ kind }) => kind === 'open');
+      expect(protocol).toBe(module.endsWith('websocket') ? 'realtime' : '');
+      await expectTranscription(client);
+      await expectSpeech(client, dialect);
+      await leave(client);
+    });
+  },
+);
 
 test.each<Module>(['openai/realtime/ws', 'openai/realtime/websocket'])(
   '%s opens a transcription session by its intent, and receives log probabilities',

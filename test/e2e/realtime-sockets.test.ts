@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OTHER_KEY, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { NO_TEXT, OTHER_KEY, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   launchRealtimeService,
   type RealtimeService,
@@ -12,7 +12,7 @@ import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 
 let service: RealtimeService;
 beforeAll(async () => {
-  service = await launchRealtimeService();
+  service = await launchRealtimeService({ config: NO_TEXT });
 });
 afterAll(() => service?.stop());
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { transcriptWords } from '../../../tools/harness/media/transcript-normalizer.ts';
-import { SERVICE_KEY } from '../../../tools/harness/services/launcher.ts';
+import { NO_TEXT, SERVICE_KEY } from '../../../tools/harness/services/launcher.ts';
 import {
   launchRealtimeService,
   type RealtimeService,
@@ -49,7 +49,7 @@ export interface ConversationService {
 /** Starts the service with the embedded models for transcription, turns and speech. */
 export async function launchConversationService(): Promise<ConversationService> {
   const chat = startScriptedChat();
-  const config = `
+  const config = `${NO_TEXT}
 [models."scripted"]
 kind = "upstream"
 task = "chat"
