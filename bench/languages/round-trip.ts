@@ -33,8 +33,11 @@ export interface SpokenAudio {
 }
 
 export interface SpeakingAndListening {
-  /** @param tag BCP 47 tag; the default voice of the language speaks. */
-  speak(text: string, tag: string): Promise<SpokenAudio>;
+  /**
+   * @param tag BCP 47 tag.
+   * @param voiceName of the model. Default: the voice of the language.
+   */
+  speak(text: string, tag: string, voiceName?: string): Promise<SpokenAudio>;
   /** Whisper's transcript. @param code ISO 639-1. */
   hear(samples: Float32Samples, code: string): Promise<string>;
   close(): Promise<void>;
@@ -62,10 +65,18 @@ export async function openSpeakingAndListening(voice: string): Promise<SpeakingA
   const transcriber = slots.stt?.get('stt');
   if (!engine || !transcriber) throw new Error('an engine is missing');
   return {
-    async speak(text, tag) {
+    async speak(text, tag, voiceName) {
       const runs: Float32Samples[] = [];
       const words: SpokenWord[] = [];
-      const request = { text, language: tag, speed: 1, delivery: 'whole', priority: 'interactive' } as const;
+      const voice = voiceName === undefined ? {} : { voiceName };
+      const request = {
+        text,
+        language: tag,
+        speed: 1,
+        delivery: 'whole',
+        priority: 'interactive',
+        ...voice,
+      } as const;
       const onWords = (spoken: readonly SpokenWord[]) => words.push(...spoken);
       for await (const run of engine.synthesize({ ...request, fairnessKey: 'bench', onWords }, NEVER)) {
         runs.push(run);

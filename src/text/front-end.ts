@@ -18,6 +18,7 @@ import { wordsAsWritten } from './words-as-written.ts';
 
 export { plainIpa } from './ipa.ts';
 export type {
+  AccentVoice,
   EspeakNg,
   G2p,
   G2pResources,

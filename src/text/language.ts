@@ -49,6 +49,21 @@ export interface G2pResources {
   readonly english: () => Promise<G2p>;
 }
 
+/** A voice of Kokoro, and the median pitch of its speech in Hz. */
+export interface AccentVoice {
+  readonly name: string;
+  readonly pitchHz: number;
+}
+
+/** What voices of other languages need so that their speech in a language is understood (docs/decisions/accents.md). */
+export interface KokoroAccent {
+  /** Share of the language's voice, above 0 and at most 1. */
+  readonly share: number;
+  /** Voice of the language for female voices, and for male ones. */
+  readonly female: AccentVoice;
+  readonly male: AccentVoice;
+}
+
 /** A language: its front end of text to speech. */
 export interface TextFrontEnd {
   /** BCP 47 tag, such as `pt-BR`. */
@@ -66,6 +81,8 @@ export interface TextFrontEnd {
    * language.
    */
   readonly kokoroVoice: string;
+  /** Absent: voices of other languages are understood as they are. */
+  readonly kokoroAccent?: KokoroAccent;
   /** The spoken form of a text: numbers, dates, amounts and abbreviations in words. Does not throw. Linear. */
   words(text: string): SpokenFormWord[];
   /** Opens the conversion to the symbols of Kokoro. @throws Error for a missing dictionary. */

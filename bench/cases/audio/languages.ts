@@ -24,6 +24,10 @@ const BY_CHARACTER: readonly CorpusLanguage[] = ['ja', 'zh', 'hi'];
 /** Texts whose first audio is timed. */
 const TIMED_TEXTS = 6;
 const RUNS = 2;
+/** Two voices of each gender, and the texts that each of them speaks. */
+const OPENAI_SAMPLE = ['nova', 'shimmer', 'onyx', 'fable'];
+const ACCENT_TEXTS = 12;
+const MAX_ACCENT_RATIO = 1.25;
 
 type Measured = (language: CorpusLanguage) => Promise<{ readonly rows: Row[]; readonly notes: string[] }>;
 
@@ -33,11 +37,13 @@ const LANGUAGES = Object.keys(CORPUS_LANGUAGES) as CorpusLanguage[];
 export const languageParts: Readonly<Record<string, () => Promise<void>>> = {
   ...Object.fromEntries(LANGUAGES.map((language) => [`languages-${language}`, () => run([language])])),
   'languages-latency': benchLanguageLatency,
+  'languages-openai-voices': benchOpenaiVoices,
 };
 
 export async function benchLanguages(): Promise<void> {
   await run(LANGUAGES);
   await benchLanguageLatency();
+  await benchOpenaiVoices();
 }
 
 async function run(languages: readonly CorpusLanguage[]): Promise<void> {
@@ -87,7 +93,7 @@ const roundTrip: Measured = async (language) => {
   const texts = await languageTexts(language);
   const voice = requireFrontEnd(tag).kokoroVoice;
   const baseline = await baselineAudio(tag, voice, texts);
-  const by = BY_CHARACTER.includes(language) ? 'character' : 'word';
+  const by = unitOf(language);
   const spoken = new Map<string, SpokenAudio>();
   const totals = { ours: { errors: 0, units: 0 }, baseline: { errors: 0, units: 0 } };
   const notes: string[] = [];
@@ -107,12 +113,11 @@ const roundTrip: Measured = async (language) => {
     }
   }
   await engines.close();
-  const percent = ({ errors, units }: TextErrors) => (100 * errors) / units;
   const rows: Row[] = [
     {
       measure: `${tag}: ${by} error rate of ${texts.length} texts (${totals.ours.errors} and ${totals.baseline.errors} of ${totals.ours.units})`,
-      ours: percent(totals.ours),
-      peer: percent(totals.baseline),
+      ours: percentOf(totals.ours),
+      peer: percentOf(totals.baseline),
       unit: '%',
       target: MAX_ERROR_RATIO,
     },
@@ -139,6 +144,51 @@ function boundaryRows(tag: string, errors: readonly BoundaryError[]): Row[] {
     };
   });
 }
+
+/** How well OpenAI's voices are understood in the languages that are not their own, compared with voices of the language. */
+async function benchOpenaiVoices(): Promise<void> {
+  const rows: Row[] = [];
+  const notes = [
+    `${ACCENT_TEXTS} texts of each language, and ${OPENAI_SAMPLE.length} of OpenAI's voices: ${OPENAI_SAMPLE.join(', ')}. Baseline: a female and a male voice of the language, if it has both.`,
+    'Error rate: words, or characters of hi, ja and zh, that Whisper base (svc-stt) misreads.',
+  ];
+  const engines = await openSpeakingAndListening(requireFrontEnd('en-US').kokoroVoice);
+  try {
+    for (const language of LANGUAGES.filter((each) => each !== 'en')) {
+      const all = await languageTexts(language);
+      const texts = all.filter((_, index) => index % (all.length / ACCENT_TEXTS) === 0);
+      const { kokoroVoice, kokoroAccent } = requireFrontEnd(CORPUS_LANGUAGES[language]);
+      const own = kokoroAccent ? [kokoroAccent.female.name, kokoroAccent.male.name] : [kokoroVoice];
+      const rateOf = async (voices: readonly string[]) => {
+        let total: TextErrors = { errors: 0, units: 0 };
+        for (const voice of voices) {
+          let ofVoice: TextErrors = { errors: 0, units: 0 };
+          for (const text of texts) {
+            const { samples } = await engines.speak(text, CORPUS_LANGUAGES[language], voice);
+            const heard = await engines.hear(samples, language);
+            ofVoice = added(ofVoice, textErrors(text, heard, unitOf(language)));
+          }
+          notes.push(`${language}: ${voice} ${percentOf(ofVoice).toFixed(1)} %`);
+          total = added(total, ofVoice);
+        }
+        return percentOf(total);
+      };
+      rows.push({
+        measure: `${language}: ${unitOf(language)} error rate of OpenAI's voices`,
+        ours: await rateOf(OPENAI_SAMPLE),
+        peer: await rateOf([...new Set(own)]),
+        unit: '%',
+        target: MAX_ACCENT_RATIO,
+      });
+    }
+  } finally {
+    await engines.close();
+  }
+  await report('languages-openai-voices', "OpenAI's voices in each language", rows, notes);
+}
+
+const unitOf = (language: CorpusLanguage) => (BY_CHARACTER.includes(language) ? 'character' : 'word');
+const percentOf = ({ errors, units }: TextErrors) => (100 * errors) / units;
 
 /** Time to first audio over HTTP: of the first text in each language, and of texts as long as English ones. */
 async function benchLanguageLatency(): Promise<void> {

@@ -7,6 +7,7 @@ import { poolTtsEngine } from '../../inference/pool/tts-engine.ts';
 import { arithmeticFor } from '../../inference/runtime/cpu-arithmetic.ts';
 import { type ServiceHandle, serviceHandle } from '../../kit/lifecycle/lazy-services.ts';
 import type { EngineHost, OpenedEngines } from '../family.ts';
+import { languageVoices } from './host/accents.ts';
 import { kokoroLanguages } from './host/languages.ts';
 import { kokoroVoices } from './host/named-voices.ts';
 import { PresetStatistics } from './host/preset-statistics.ts';
@@ -38,7 +39,7 @@ export function openKokoroFitter(host: EngineHost): ServiceHandle<VoiceFitter> {
   const background = host.backgroundPool({ [model]: spec }, 1);
   const arithmetic = arithmeticFor(inference.provider);
   const statistics = new PresetStatistics({
-    names: englishPresetNames(),
+    names: [...new Set([...englishPresetNames(), ...languageVoices()])],
     isMeasured: (name) => hasProfile(modelsDir, name, arithmetic),
     async measure(name, signal) {
       // The first use of a voice measures it.

@@ -12,13 +12,15 @@ export interface SpokenLanguages {
   find(tag: string): string | undefined;
   /** The default voice of a language; absent or undefined: that of the model. */
   voiceOf?(language: string): ModelVoice | undefined;
+  /** A voice as it speaks a language, which may not be its own; absent: every voice as it is. */
+  accented?(voice: ModelVoice, language: string): ModelVoice;
 }
 
 /** @param tags of front ends. */
 export function spokenLanguages(
   tags: readonly string[],
   byDefault: string,
-  voiceOf?: SpokenLanguages['voiceOf'],
+  voices: Pick<SpokenLanguages, 'voiceOf' | 'accented'> = {},
 ): SpokenLanguages {
   return {
     tags,
@@ -27,7 +29,7 @@ export function spokenLanguages(
       const language = frontEndOf(tag)?.language;
       return language !== undefined && tags.includes(language) ? language : undefined;
     },
-    ...(voiceOf && { voiceOf }),
+    ...voices,
   };
 }
 

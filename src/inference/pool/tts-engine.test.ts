@@ -3,9 +3,9 @@ import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { SynthesisRequest } from '../../contract/engines/engine.ts';
 import type { InferencePool } from './inference-pool.ts';
-import type { SpeechDescription, SpeechRequest } from './model.ts';
+import type { ModelVoice, SpeechDescription, SpeechRequest } from './model.ts';
 import type { NamedVoices } from './named-voices.ts';
-import { spokenLanguages } from './spoken-languages.ts';
+import { type SpokenLanguages, spokenLanguages } from './spoken-languages.ts';
 import { poolTtsEngine } from './tts-engine.ts';
 
 const REQUEST: SynthesisRequest = {
@@ -22,7 +22,11 @@ const NOVA = { voice: { kind: 'preset', name: 'af_nova' }, language: 'en-US' } a
 const HINDI = 'नमस्ते, आप कैसे हैं?';
 
 /** An engine over a pool that records the requests to its one model. */
-function recordingEngine(description: SpeechDescription, named?: NamedVoices) {
+function recordingEngine(
+  description: SpeechDescription,
+  named?: NamedVoices,
+  accented?: SpokenLanguages['accented'],
+) {
   const requests: SpeechRequest[] = [];
   const pool = {
     description: () => description,
@@ -31,9 +35,10 @@ function recordingEngine(description: SpeechDescription, named?: NamedVoices) {
       yield Float32Array.of(0.5) as Float32Samples;
     },
   } as unknown as InferencePool;
-  const languages = spokenLanguages(['en-US', 'es', 'hi'], 'en-US', (language) =>
-    language === 'es' ? { kind: 'preset', name: 'ef_dora' } : undefined,
-  );
+  const languages = spokenLanguages(['en-US', 'es', 'hi'], 'en-US', {
+    voiceOf: (language) => (language === 'es' ? { kind: 'preset', name: 'ef_dora' } : undefined),
+    ...(accented && { accented }),
+  });
   const settings = { kind: 'kokoro', voice: 'af_heart' } as const;
   const engine = poolTtsEngine(pool, 'model', settings, languages, named);
   const speak = async (fields: Partial<SynthesisRequest> = {}, signal = never) =>
@@ -182,6 +187,24 @@ describe('language of a synthesis', () => {
     await speak({ language: 'hi' });
     const names = requests.map(({ voice }) => (voice?.kind === 'preset' ? voice.name : undefined));
     expect(names).toEqual(['ef_dora', 'af_nova', 'af_heart']);
+  });
+
+  it('is given to every voice, which may have an accent in it', async () => {
+    const accented = (voice: ModelVoice, language: string) =>
+      language === 'es' ? { kind: 'adaptation' as const, adaptation: `es ${JSON.stringify(voice)}` } : voice;
+    const { requests, speak } = recordingEngine(DESCRIPTION, named, accented);
+    const stored = spokenVoice({ adaptation: 'mix' });
+    for (const fields of [
+      { language: 'es', voiceName: 'nova' },
+      { detectedLanguage: 'es', voiceName: 'nova' },
+      { language: 'es', voice: stored },
+      { detectedLanguage: 'es' },
+    ]) {
+      await speak(fields);
+      expect(requests.at(-1)?.voice).toMatchObject({ adaptation: expect.stringMatching(/^es /) });
+    }
+    await speak({ voiceName: 'nova' });
+    expect(requests.at(-1)?.voice).toEqual({ kind: 'preset', name: 'af_nova' });
   });
 
   it('is recognized in any form', () => {

@@ -40,8 +40,12 @@ export function poolTtsEngine(
     found: FoundVoice | undefined,
   ) =>
     language ?? sentenceLanguage(text, detectedLanguage ?? found?.language ?? languages.byDefault, languages);
-  /** The voice of a request, and the language of its text. */
+  /** The voice of a request as it speaks the language of its text, and this language. */
   const voiceOf = (request: SynthesisRequest): FoundVoice => {
+    const { voice, language } = plainVoiceOf(request);
+    return { voice: languages.accented?.(voice, language) ?? voice, language };
+  };
+  const plainVoiceOf = (request: SynthesisRequest): FoundVoice => {
     const { voice, voiceName, language } = request;
     const found = findNamed(voiceName);
     if (voiceName !== undefined && found === undefined)

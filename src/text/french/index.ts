@@ -11,6 +11,12 @@ export const french: TextFrontEnd = {
   aliases: [],
   espeakVoice: 'fr',
   kokoroVoice: 'ff_siwis',
+  kokoroAccent: {
+    share: 0.7,
+    female: { name: 'ff_siwis', pitchHz: 207 },
+    // Kokoro has no male voice of French; the pitch of the speaker is kept.
+    male: { name: 'ff_siwis', pitchHz: 207 },
+  },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'fr', words, symbols, espeak }),
 };

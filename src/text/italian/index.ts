@@ -11,6 +11,11 @@ export const italian: TextFrontEnd = {
   aliases: [],
   espeakVoice: 'it',
   kokoroVoice: 'if_sara',
+  kokoroAccent: {
+    share: 0.6,
+    female: { name: 'if_sara', pitchHz: 233 },
+    male: { name: 'im_nicola', pitchHz: 101 },
+  },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'it', words, symbols, espeak }),
 };

@@ -14,6 +14,11 @@ export const japanese: TextFrontEnd = {
   letters: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/gu,
   espeakVoice: 'ja',
   kokoroVoice: 'jf_alpha',
+  kokoroAccent: {
+    share: 0.5,
+    female: { name: 'jf_alpha', pitchHz: 272 },
+    male: { name: 'jm_kumo', pitchHz: 95 },
+  },
   words: (text) => spokenWords(text, RULES),
   async openKokoroG2p({ symbols, files, espeak }) {
     const unidic = files('unidic-lite');

@@ -13,6 +13,11 @@ export const mandarin: TextFrontEnd = {
   letters: /\p{Script=Han}/gu,
   espeakVoice: 'cmn',
   kokoroVoice: 'zf_xiaobei',
+  kokoroAccent: {
+    share: 0.4,
+    female: { name: 'zf_xiaobei', pitchHz: 244 },
+    male: { name: 'zm_yunxi', pitchHz: 168 },
+  },
   words: (text) => wordsOf(spoken(text)),
   async openKokoroG2p({ symbols, english, espeak }) {
     // With the first text, because the dictionary is large.

@@ -11,6 +11,11 @@ export const spanish: TextFrontEnd = {
   aliases: [],
   espeakVoice: 'es',
   kokoroVoice: 'ef_dora',
+  kokoroAccent: {
+    share: 0.5,
+    female: { name: 'ef_dora', pitchHz: 174 },
+    male: { name: 'em_alex', pitchHz: 133 },
+  },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'es', words, symbols, espeak }),
 };
