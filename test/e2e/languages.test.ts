@@ -6,6 +6,7 @@ import {
   type LaunchedService,
   launchService,
   NO_TEXT,
+  OTHER_KEY,
   SERVICE_KEY,
 } from '../../tools/harness/services/launcher.ts';
 import { inDeepTier } from '../harness/tier.ts';
@@ -24,21 +25,42 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'en-GB': 'Tomorrow morning we are going to the beach with the whole family.',
 };
 
+/** Texts of which the language is certain, with their tags. */
+const SHORT_TEXTS: readonly (readonly [language: string, input: string])[] = [
+  ['es', 'Mañana vamos a la playa.'],
+  ['fr', "Nous allons à la plage aujourd'hui."],
+  ['it', 'Domani andiamo al mare con gli amici.'],
+  ['pt-BR', 'Amanhã nós vamos para a praia.'],
+  ['en-US', 'Tomorrow we are going home.'],
+  ['hi', 'आज मौसम अच्छा है।'],
+  ['zh', '今天天气很好。'],
+  ['ja', '明日は海に行きます。'],
+];
+
+/** Of different organizations. */
+const KEYS = [SERVICE_KEY, OTHER_KEY, 'test-key-of-c', 'test-key-of-d'];
+
 let service: LaunchedService;
 beforeAll(async () => {
-  service = await launchService({ config: NO_TEXT, env: { PLUGINS: 'speech,voices,partner' } });
+  service = await launchService({
+    config: NO_TEXT,
+    env: {
+      PLUGINS: 'speech,voices,partner',
+      API_KEYS: KEYS.map((key, index) => `${key}:organization-${index}`).join(','),
+    },
+  });
 });
 afterAll(() => service?.stop());
 
-const post = (path: string, body: object) =>
+const post = (path: string, body: object, key = SERVICE_KEY) =>
   service.fetch(path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
 
-async function speak(fields: object): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await post('/v1/audio/speech', { response_format: 'pcm', ...fields });
+async function speak(fields: object, key?: string): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await post('/v1/audio/speech', { response_format: 'pcm', ...fields }, key);
   expect(response.status, response.ok ? '' : await response.clone().text()).toBe(200);
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -124,6 +146,7 @@ describe('speech', () => {
     const speakWith = (voice: string, input: string, language?: string) =>
       speak({ model: 'tts-1', voice, input, ...(language && { language }) });
     const french = await speakWith('nova', SENTENCES.fr ?? '', 'fr');
+    await expectUnderstood('fr', french);
     expect(Buffer.compare(await speakWith('nova', SENTENCES.fr ?? ''), french)).toBe(0);
     const english = await speakWith('nova', 'Good morning to all of you.', 'en');
     const both = await speakWith('nova', `${SENTENCES.fr}\nGood morning to all of you.`);
@@ -132,6 +155,50 @@ describe('speech', () => {
     const spanish = 'Buenos días a todos.';
     const siwis = await speakWith('ff_siwis', spanish);
     expect(Buffer.compare(await speakWith('ff_siwis', spanish, 'fr'), siwis)).toBe(0);
+  });
+
+  test('of 20 concurrent requests of several organizations is in the language of each text', async () => {
+    const spoken = await Promise.all(
+      SHORT_TEXTS.map(([language, input]) => speak({ model: 'tts-1', voice: 'nova', language, input })),
+    );
+    const requests = Array.from({ length: 20 }, (_, index) => index % SHORT_TEXTS.length);
+    const detected = await Promise.all(
+      requests.map((text, index) => {
+        const [, input] = SHORT_TEXTS[text] ?? [];
+        return speak({ model: 'tts-1', voice: 'nova', input }, KEYS[index % KEYS.length]);
+      }),
+    );
+    for (const [index, text] of requests.entries()) {
+      const [language, input] = SHORT_TEXTS[text] ?? [];
+      const isEqual = Buffer.compare(detected[index] ?? Buffer.of(), spoken[text] ?? Buffer.of()) === 0;
+      expect(isEqual, `${input} is ${language}`).toBe(true);
+    }
+  });
+
+  test('of words in another script is not left out', async () => {
+    const timed = async (input: string) => {
+      const fields = {
+        model: 'tts-1',
+        voice: 'af_heart',
+        input,
+        stream_format: 'json',
+        timestamps: ['word'],
+      };
+      const { words } = (await (await post('/v1/audio/speech', fields)).json()) as {
+        words: { word: string; start: number; end: number }[];
+      };
+      return words;
+    };
+    const words = await timed('The word 寿司 means sushi.');
+    expect(words.map(({ word }) => word)).toEqual(['The', 'word', '寿司', 'means', 'sushi.']);
+    for (const { start, end } of words) expect(end).toBeGreaterThan(start);
+    const read = await post('/v1/audio/normalize', {
+      input: 'In 2024年 the word ラーメン was new.',
+      language: 'en',
+    });
+    expect(await read.json()).toMatchObject({
+      spoken: 'In twenty twenty-four 年 the word ラーメン was new.',
+    });
   });
 
   test('of the partner endpoint is in the detected language', async () => {

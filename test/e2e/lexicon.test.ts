@@ -1,4 +1,4 @@
-/** The pronunciation lexicon of CONFIG and of an organization in every kind of speech, on the real process with Kokoro. */
+/** The pronunciation lexicon of CONFIG and of an organization in every kind of speech, on the real process with Kokoro and a Piper voice. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
@@ -17,6 +17,8 @@ const TEXT = 'Tomato';
 const SOUNDS = 'təmˈɑːtoʊ';
 const SSML = `<speak><phoneme ph="${SOUNDS}">Tomato</phoneme></speak>`;
 const CONFIG = `${NO_TEXT}${NO_RECOGNISER}
+[models.piper-en]
+kind = "piper"
 [[lexicon.entries]]
 word = "aubergine"
 respelling = "eggplant"
@@ -81,6 +83,21 @@ test('a word has the given sounds in HTTP, partner and realtime speech of its or
   expect(await speak({ input: own, input_type: 'ssml' })).toBe(plain);
   await send('DELETE', '/v1/audio/lexicon?word=tomato&language=en');
   expect(await speak({ input: TEXT })).toBe(plain);
+});
+
+test('a Piper voice speaks the sounds of SSML and of the lexicon', async () => {
+  const model = 'piper-en';
+  const phoneme = (ph: string) =>
+    speak({ model, input: `<speak><phoneme ph="${ph}">Red</phoneme></speak>`, input_type: 'ssml' });
+  const written = await speak({ model, input: 'Red' });
+  expect(await phoneme('ɹˈɛd')).toBe(written);
+  const given = await phoneme('ɹˈoʊd');
+  expect(given).not.toBe(written);
+  await send('PUT', '/v1/audio/lexicon', { word: 'red', language: 'en-US', phonemes: 'ɹˈoʊd' });
+  expect(await speak({ model, input: 'Red' })).toBe(given);
+  expect(await speak({ model, input: 'Red' }, OTHER_KEY)).toBe(written);
+  await send('DELETE', '/v1/audio/lexicon?word=red&language=en-US');
+  expect(await speak({ model, input: 'Red' })).toBe(written);
 });
 
 test('an entry of CONFIG holds for all organizations, and that of an organization takes precedence', async () => {
