@@ -1,6 +1,6 @@
 /**
  * What the inference of audio needs of the cores, which language models share. `urgent`: inference with a deadline runs, such as a
- * transcription for a realtime client, or realtime speech whose listener has no audio left to play; language models pause
+ * transcription for a realtime client, or realtime speech whose listener has little audio left to play; language models pause
  * between their steps during this time. `some`: other audio inference runs; language models use half of their threads.
  */
 export type AudioLoadLevel = 'none' | 'some' | 'urgent';

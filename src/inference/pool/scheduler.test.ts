@@ -6,6 +6,7 @@ import {
   dueMs,
   nextJob,
   queueKeyOf,
+  RESERVE_MS,
   type Served,
   type WaitingJob,
   WHOLE_YIELD_MS,
@@ -30,13 +31,22 @@ function job(fields: Partial<WaitingJob> & { name?: string }): WaitingJob & { na
 describe('dueMs', () => {
   it.each([
     ['a new stream: its arrival', job({ arrivedMs: 70 }), 70],
-    ['a stream: the end of its delivered audio', job({ arrivedMs: 0, firstAudioMs: 400, audioMs: 500 }), 900],
-    ['a continuation: the end of the earlier speech', job({ arrivedMs: 100, aheadMs: 900 }), 1000],
     [
-      'a continuation with audio delivered early: the end of the earlier speech plus its own audio',
-      job({ arrivedMs: 100, aheadMs: 900, firstAudioMs: 200, audioMs: 300 }),
-      1300,
+      'a stream: the end of its delivered audio, less the reserve',
+      job({ arrivedMs: 0, firstAudioMs: 400, audioMs: 500 }),
+      900 - RESERVE_MS,
     ],
+    [
+      'a continuation: the end of the earlier speech, less the reserve',
+      job({ arrivedMs: 100, aheadMs: 900 }),
+      1000 - RESERVE_MS,
+    ],
+    [
+      'a continuation with audio delivered early: the end of the earlier speech plus its own audio, less the reserve',
+      job({ arrivedMs: 100, aheadMs: 900, firstAudioMs: 200, audioMs: 300 }),
+      1300 - RESERVE_MS,
+    ],
+    ['a continuation of speech that is almost over: its arrival', job({ arrivedMs: 100, aheadMs: 90 }), 100],
     ['a text: its arrival', job({ delivery: 'text', arrivedMs: 70, firstAudioMs: 400 }), 70],
     [
       'a whole job: its arrival plus the yield time',

@@ -2,9 +2,9 @@
  * Selects the job that runs the next inference step. Priority classes are strict: realtime, interactive, batch. Within
  * a class:
  *
- * - A `stream` job is due when its listener has no audio left to play: at its arrival, or, after its first delivery,
- *   at the time of that delivery plus the audio delivered since. A job that continues earlier speech of the same
- *   listener is first due when that speech ends.
+ * - A `stream` job is due at its arrival, and, after its first delivery, {@link RESERVE_MS} before its listener has played
+ *   the audio delivered since: other jobs run for as long as a step before it is served. A job that continues earlier
+ *   speech of the same listener is first due {@link RESERVE_MS} before that speech ends.
  * - `whole` jobs, whose results are delivered at their end, form one FIFO queue, and so do `text` jobs, whose results
  *   have no playback deadline. The queue of whole jobs is due {@link WHOLE_YIELD_MS} after it was last served, so it
  *   uses the time that streams leave free and still progresses under a full load of streams. The queue of texts is
@@ -24,6 +24,9 @@ import type { Payer, ServedTime } from './served-time.ts';
 
 /** Time that the queue of `whole` jobs yields to streams that are about to underrun, in ms. */
 export const WHOLE_YIELD_MS = 2_000;
+
+/** Unplayed audio of a listener below which the next step of its stream is due, in ms: most steps take less. */
+export const RESERVE_MS = 400;
 
 /** Delivery of a job's results. `text`: results without a playback deadline, delivered as they come. */
 export type Delivery = SynthesisRequest['delivery'] | 'text';
@@ -66,8 +69,13 @@ export function dueMs(job: WaitingJob, queues: Served['queues']): number {
     case 'text':
       return job.arrivedMs;
     case 'stream':
-      return Math.max(job.firstAudioMs ?? 0, job.arrivedMs + job.aheadMs) + job.audioMs;
+      return Math.max(job.arrivedMs, playedMs(job) - RESERVE_MS);
   }
+}
+
+/** When the listener of a stream has played all audio so far. */
+function playedMs(job: WaitingJob): number {
+  return Math.max(job.firstAudioMs ?? 0, job.arrivedMs + job.aheadMs) + job.audioMs;
 }
 
 /** Returns the job to run next, or undefined if none waits. Of equal jobs, the one that arrived first. */
