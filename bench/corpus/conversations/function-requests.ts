@@ -40,7 +40,10 @@ export const FUNCTION_REQUESTS: readonly FunctionRequest[] = [
     time: /8|20|eight/,
   }),
   request('Please reserve a table for six people at noon.', 'book_table', { people: /^6$/, time: /12|noon/ }),
-  request('Can you book a table for three at half past six?', 'book_table', { people: /^3$/, time: /6|18/ }),
+  request('Can you book a table for three at half past six?', 'book_table', {
+    people: /^3$/,
+    time: /6|18|six/,
+  }),
   request('We are five people and want to eat at one.', 'book_table', { people: /^5$/, time: /1|13|one/ }),
   request('Reserve a table for ten at nine tonight.', 'book_table', { people: /^10$/, time: /9|21|nine/ }),
   request('A table for one person at six, please.', 'book_table', { people: /^1$/, time: /6|18|six/ }),

@@ -69,17 +69,17 @@ export class ObjectGrammar {
   /** Members of an object without limits of their number. */
   #plainMembers({ set, values, more }: ReadObject): string {
     // Built backwards: `rest` follows a written member, `first` applies if none is written yet.
-    let rest = more === undefined ? '""' : `("," ${more})*`;
+    let rest = more === undefined ? '""' : `(comma ${more})*`;
     let first = more === undefined ? '""' : `(${more} ${rest})?`;
     for (const [name, value] of [...values].reverse()) {
-      const member = `${jsonLiteral(name)} ":" ${value}`;
+      const member = `${jsonLiteral(name)} colon ${value}`;
       rest = rest === '""' ? '' : rest;
       if (set.required.has(name)) {
         first = this.#grammar.add('first', `${member} ${rest}`);
-        rest = this.#grammar.add('rest', `"," ${member} ${rest}`);
+        rest = this.#grammar.add('rest', `comma ${member} ${rest}`);
       } else {
         first = this.#grammar.add('first', `${member} ${rest} | ${first}`);
-        rest = this.#grammar.add('rest', `("," ${member})? ${rest}`);
+        rest = this.#grammar.add('rest', `(comma ${member})? ${rest}`);
       }
     }
     return first;
@@ -142,7 +142,7 @@ export class ObjectGrammar {
       const value = this.#ruleOf(term);
       if (value === undefined) continue;
       const names = this.#namesOf(set, excluded, patterns, matching, some);
-      members.push(...names.map((name) => `${name} ":" ${value}`));
+      members.push(...names.map((name) => `${name} colon ${value}`));
     }
     return members;
   }
@@ -276,7 +276,7 @@ class MemberRules {
     for (const [value, those] of byValue) {
       const after = this.#rule(at + 1, Math.min(count + 1, this.#most), those);
       if (after === undefined) continue;
-      const member = `${count > 0 ? '"," ' : ''}${jsonLiteral(name)} ":" ${value}`;
+      const member = `${count > 0 ? 'comma ' : ''}${jsonLiteral(name)} colon ${value}`;
       if (after === without && byValue.size === 1) {
         const rule = this.#grammar.add('rest', `(${member})? ${after}`);
         this.#rules.set(key, rule);
@@ -303,15 +303,15 @@ class MemberRules {
   }
 
   #endOf({ min, max, more, needed }: ReadObject, count: number): string | undefined {
-    const comma = count > 0 ? '"," ' : '';
+    const comma = count > 0 ? 'comma ' : '';
     if (needed !== undefined) return count + 1 < min || count + 1 > max ? undefined : `${comma}${needed}`;
     const missing = Math.max(0, min - count);
     if (more === undefined || max <= count) return missing > 0 ? undefined : '""';
     // Names may repeat, so that two further members may be one.
     if (missing > 1) return undefined;
     const room = max === endless ? endless : max - count;
-    if (count > 0) return `("," ${more})${times(missing, room)}`;
-    const list = room === 1 ? more : `${more} ("," ${more})${times(0, room - 1)}`;
+    if (count > 0) return `(comma ${more})${times(missing, room)}`;
+    const list = room === 1 ? more : `${more} (comma ${more})${times(0, room - 1)}`;
     // A named rule, because llama.cpp multiplies the counts of nested repetitions.
     return missing > 0 ? list : `${this.#grammar.add('list', list)}?`;
   }

@@ -1,6 +1,6 @@
 /**
- * Converts JSON Schema to a grammar whose output is valid against the schema, without whitespace. The grammar may allow less
- * than the schema, never more.
+ * Converts JSON Schema to a grammar whose output is valid against the schema. One space may follow a colon and a comma. The
+ * grammar may allow less than the schema, never more.
  */
 
 import { type Grammar, jsonLiteral, MAX_LISTED, times } from './grammar.ts';
@@ -188,15 +188,15 @@ class SchemaGrammar {
   #items(first: readonly string[], rest: string | undefined, least: number, room: number): string {
     const limit = room === Number.POSITIVE_INFINITY ? room : Math.min(room, MAX_LISTED);
     const missing = Math.max(0, least - first.length);
-    let text = rest === undefined || limit <= 0 ? '' : `("," ${rest})${times(missing, limit)}`;
+    let text = rest === undefined || limit <= 0 ? '' : `(comma ${rest})${times(missing, limit)}`;
     if (first.length === 0) {
       if (rest === undefined || limit <= 0) return '';
-      const tail = limit === 1 ? '' : ` ("," ${rest})${times(Math.max(0, least - 1), limit - 1)}`;
+      const tail = limit === 1 ? '' : ` (comma ${rest})${times(Math.max(0, least - 1), limit - 1)}`;
       // A named rule, because llama.cpp multiplies the counts of nested repetitions.
       return least > 0 ? `${rest}${tail}` : `${this.#grammar.add('list', `${rest}${tail}`)}?`;
     }
     for (const [i, item] of [...first.entries()].reverse()) {
-      text = `${i === 0 ? '' : '"," '}${item} ${text}`;
+      text = `${i === 0 ? '' : 'comma '}${item} ${text}`;
       if (i >= least) text = `${this.#grammar.add('list', text)}?`;
     }
     return text;
@@ -216,8 +216,8 @@ class SchemaGrammar {
     }
     if (needed === undefined || rest === undefined) return undefined;
     const before = [...first, ...Array.from({ length: from - first.length }, () => rest)];
-    const lead = before.map((each) => `${each} "," `).join('');
-    return this.#grammar.add('array', `"[" ${lead}(${rest} ",")* ${needed} ("," ${rest})* "]"`);
+    const lead = before.map((each) => `${each} comma `).join('');
+    return this.#grammar.add('array', `"[" ${lead}(${rest} comma)* ${needed} (comma ${rest})* "]"`);
   }
 
   /** Different items: listed values in their order, each at most once. */
@@ -232,7 +232,7 @@ class SchemaGrammar {
     for (const text of texts.toReversed()) {
       const one = `${text} ${rest}`;
       first = this.#grammar.add('first', first === undefined ? one : `${one} | ${first}`);
-      rest = this.#grammar.add('rest', `("," ${text})? ${rest}`);
+      rest = this.#grammar.add('rest', `(comma ${text})? ${rest}`);
     }
     return first === undefined ? undefined : this.#grammar.add('array', `"[" ${first} "]"`);
   }

@@ -19,6 +19,13 @@ const MAX_EXTRA_REPETITIONS = 3;
 /** Depth from which the shortest alternatives are used. */
 const MAX_DEPTH = 12;
 
+const STRING_OR_SEPARATOR = /("(?:[^"\\]|\\.)*")|([:,]) /g;
+
+/** A text of JSON without the optional spaces after colons and commas. */
+export function withoutSpaces(text: string): string {
+  return text.replace(STRING_OR_SEPARATOR, '$1$2');
+}
+
 /** A parsed grammar. */
 export class GbnfSampler {
   readonly #rules = new Map<string, Node>();

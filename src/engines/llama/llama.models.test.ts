@@ -99,7 +99,7 @@ describe('a model with its own settings', () => {
       parallelToolCalls: false,
       maxTokens: 40,
     });
-    expect(calls).toEqual([{ id: expect.stringMatching(/^call_/), name: 'lamp', arguments: '{"on":true}' }]);
+    expect(calls).toEqual([{ id: expect.stringMatching(/^call_/), name: 'lamp', arguments: '{"on": true}' }]);
     expect(end.reason).toBe('tool_calls');
     expect(end.tokens.output).toBeLessThan(40);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GbnfSampler } from '../../../../packages/json-schema-gbnf/testing/gbnf-sampler.ts';
+import { GbnfSampler, withoutSpaces } from '../../../../packages/json-schema-gbnf/testing/gbnf-sampler.ts';
 import { textRequest } from '../../../../tools/harness/models/text-responses.ts';
 import type { ChatMessage, FunctionTool, TextRequest } from '../../../contract/engines/text.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
@@ -24,7 +24,7 @@ function sampleResponses(fields: Partial<TextRequest>, count = 60): Set<string> 
   if (whole === undefined) throw new Error('the request has no grammar: any text is allowed');
   const random = seededRandom(3);
   const sampler = new GbnfSampler(whole);
-  return new Set(Array.from({ length: count }, () => sampler.sample(random)));
+  return new Set(Array.from({ length: count }, () => withoutSpaces(sampler.sample(random))));
 }
 
 describe('buildPrompt', () => {
