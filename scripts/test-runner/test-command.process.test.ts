@@ -19,7 +19,7 @@ const CONFIG = `export default { test: { pool: 'threads', projects: ['unit', 'ap
   test: { name, include: [name + '/*.test.ts'] },
 })) } };`;
 
-/** Runs the command on a suite of files by their path, such as `unit/a.test.ts`. */
+/** Runs the command on a suite of files by their path, such as `unit/a.test.ts`. Each group is a start of vitest; `args` may name those needed. */
 async function run(files: Readonly<Record<string, string>>, ...args: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'test-command-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -47,7 +47,7 @@ describe('the last line', () => {
     ['a file that cannot be loaded', "import './gone.ts';", 1, '0 passed, 1 failed, 0 skipped'],
     ['only skipped tests', `${HEAD}test.skip('d', () => {});`, 1, '0 passed, 1 failed, 1 skipped'],
   ])('has the counts of %s', async (_, text, exitCode, line) => {
-    expect(await run({ 'e2e/a.test.ts': text })).toMatchObject({ exitCode, lastLine: line });
+    expect(await run({ 'e2e/a.test.ts': text }, 'e2e')).toMatchObject({ exitCode, lastLine: line });
   });
 });
 
@@ -93,7 +93,10 @@ describe('a file that fails', () => {
 
 test('a file that crashes the process is named, and other groups still run', async () => {
   const crash = `${HEAD}test('d', () => process.kill(process.pid, 'SIGKILL'));`;
-  const { exitCode, output } = await run({ 'process/d.test.ts': crash, 'e2e/a.test.ts': PASSES });
+  const { exitCode, output } = await run(
+    { 'process/d.test.ts': crash, 'e2e/a.test.ts': PASSES },
+    ...['process', 'e2e'],
+  );
   expect(output).toMatch(
     /could not run: process\/d\.test\.ts — vitest exited with code \d+ before the file ended/,
   );
@@ -103,7 +106,7 @@ test('a file that crashes the process is named, and other groups still run', asy
 
 test('a file that hangs is named, and the run is stopped', async () => {
   const hang = `${HEAD}test('d', () => new Promise(() => {}), 1e9);`;
-  const { exitCode, output } = await run({ 'e2e/d.test.ts': hang }, '--stall-ms', '3000');
+  const { exitCode, output } = await run({ 'e2e/d.test.ts': hang }, 'e2e', '--stall-ms', '3000');
   expect(output).toContain('running: e2e/d.test.ts');
   expect(exitCode).toBe(1);
 });
