@@ -13,6 +13,7 @@ import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
+  expectStateAccessible,
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
@@ -90,14 +91,14 @@ describe('a batch from a file', () => {
     await page.getByRole('button', { name: 'Add metadata' }).click();
     await page.getByLabel('Key 1', { exact: true }).fill('set');
     await page.getByLabel('Value 1').fill('first');
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await screenshot(page, 'batches-new');
     await page.getByRole('button', { name: 'Start batch' }).click();
 
     await page.getByText('The result files are available.').waitFor();
     await page.getByRole('progressbar', { name: '3 of 4 lines completed' }).waitFor();
     await page.getByText('model_not_found').waitFor();
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await screenshot(page, 'batches-completed');
 
     const succeeded = results(await download(page, 'Download results'));
@@ -144,7 +145,7 @@ describe('a batch from a file', () => {
       ['3', 'invalid_json_line', ''],
       ['4', 'invalid_url', 'url'],
     ]);
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await screenshot(page, 'batches-failed');
     expect(consoleErrors).toEqual([]);
   });
@@ -178,7 +179,7 @@ test('a batch from typed texts can be cancelled', async () => {
   // The lines wait, because their model is unavailable.
   await page.getByText('Lines are processed at lower priority than live requests.').waitFor();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   await page.getByRole('button', { name: 'Cancel batch' }).click();
   await page.getByText('Completed lines are in the results').waitFor();
   await page.getByText('batch_cancelled').first().waitFor();

@@ -21,6 +21,7 @@ import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
+  expectStateAccessible,
   type OpenConsole,
   PHONE_WIDTH,
   screenshot,
@@ -173,7 +174,7 @@ describe('a conversation', () => {
     expect(events.at(-1)).toMatch(/^response\.completed/);
     // The text was streamed in several deltas.
     expect(events.filter((event) => event.includes('output_text.delta')).length).toBeGreaterThan(3);
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await screenshot(page, 'responses-events');
     await first.getByRole('tab', { name: 'Response' }).click();
 
@@ -189,7 +190,7 @@ describe('a conversation', () => {
       instructions: 'Be brief.',
       max_output_tokens: 24,
     });
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await screenshot(page, 'responses-conversation');
 
     await second.getByRole('button', { name: 'Remove from here' }).click();
@@ -198,7 +199,7 @@ describe('a conversation', () => {
 
     await page.getByRole('button', { name: 'Open stored response' }).click();
     await page.getByLabel('Response ID').waitFor();
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await page.getByLabel('Response ID').fill(secondId);
     await page.getByRole('button', { name: 'Open', exact: true }).click();
     await turn(page, 2).getByText('And three fishes.').waitFor();
@@ -330,7 +331,7 @@ test('a response follows the schema, and its curl sample works', async () => {
 
   await turn(page, 1).getByRole('tab', { name: 'Code' }).click();
   const code = await turn(page, 1).getByRole('region', { name: 'curl code' }).textContent();
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   const shell = Bun.spawn(['bash', '-c', code ?? ''], {
     env: { ...process.env, API_KEY: SERVICE_KEY },
     stdio: ['ignore', 'pipe', 'pipe'],

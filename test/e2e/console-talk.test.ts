@@ -13,6 +13,7 @@ import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
+  expectStateAccessible,
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
@@ -403,7 +404,7 @@ test('is accessible in both color schemes and fits a phone', async () => {
   await expectAccessible(page);
   await screenshot(page, 'talk-settings', { fullPage: true });
   await page.emulateMedia({ colorScheme: 'dark' });
-  await expectAccessible(page, 'colors');
+  await expectStateAccessible(page, 'colors');
   await screenshot(page, 'talk-dark', { fullPage: true });
   await page.setViewportSize({ width: PHONE_WIDTH, height: 800 });
   await expectNoSidewaysScroll(page);

@@ -9,6 +9,7 @@ import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
+  expectStateAccessible,
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
@@ -67,7 +68,7 @@ test('a clip is extended; segment and clip play side by side and in sequence', a
   await page.getByText('Continues clips of 2 to 15 s.').waitFor();
   await page.getByText('Duration of the new segment: 4 to 15 s.').waitFor();
   await page.getByLabel('Prompt').fill(PROMPT);
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   await screenshot(page, 'video-new');
   await page.getByRole('button', { name: 'Create segment' }).click();
 
@@ -75,7 +76,7 @@ test('a clip is extended; segment and clip play side by side and in sequence', a
   await page.getByText('How this model works').waitFor();
   await page.locator('video[aria-label="Segment"]').waitFor();
   await page.locator('video[aria-label="Clip"]').waitFor();
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   await page.evaluate(COLLECT_EVENTS);
   await page.getByRole('button', { name: 'Play both' }).click();
   const both = ['Clip ended', 'Clip play', 'Segment ended', 'Segment play'];

@@ -9,6 +9,7 @@ import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from './chromium.ts';
 import { needs } from './needs.ts';
+import { IS_DEEP_TIER } from './tier.ts';
 
 /** Test helpers for the console in a real browser. */
 
@@ -230,6 +231,14 @@ export async function expectAccessible(page: Page, rules: 'all' | 'colors' = 'al
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target, failureSummary }) => target + ': ' + failureSummary) })))`);
   expect(findings).toEqual([]);
+}
+
+/**
+ * {@link expectAccessible} for another state of a page that has passed: an open dialog, a result, another color scheme. Only in the
+ * deep tier, because a run of axe-core costs as much as a page load.
+ */
+export async function expectStateAccessible(page: Page, rules: 'all' | 'colors' = 'all'): Promise<void> {
+  if (IS_DEEP_TIER) await expectAccessible(page, rules);
 }
 
 /** Expects that the page does not scroll horizontally. Charts adapt to a new width after the page. */

@@ -11,7 +11,10 @@ export function repetitions(usual: number, deep: number, gate = deep): number {
   return TIER === 'deep' ? deep : usual;
 }
 
+/** Whether this run is the complete deep tier. */
+export const IS_DEEP_TIER = TIER === 'deep';
+
 /** Registers tests that repeat, with a larger model or longer input, what other tests of the default tier check. */
 export function inDeepTier(register: () => void): void {
-  if (TIER === 'deep') register();
+  if (IS_DEEP_TIER) register();
 }
