@@ -37,7 +37,7 @@ export async function openKokoro() {
   async function openExactGraphs() {
     const arithmetic = arithmeticFor('cpu');
     const graphs = await importKokoroGraphs(modelsDir, arithmetic);
-    const acousticModel = new KokoroAcousticModel(await openGraph(graphs.acousticModel, runtime), vocabulary);
+    const acousticModel = await KokoroAcousticModel.open(graphs, vocabulary, runtime);
     const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
     const voice = await loadVoice(VOICE, { modelsDir, arithmetic, acousticModel, generator, toPhonemes });
     return { acousticModel, generator, voice };

@@ -1,5 +1,6 @@
 /**
- * Kokoro's acoustic model: the part of the published graph that is computed once per utterance. Slow operators are
+ * Kokoro's acoustic model: the part of the published graph that is computed once per utterance. It is divided where the
+ * durations of the tokens are predicted, so that the caller decides how they follow the speed. Slow operators are
  * replaced: integer convolutions by integer matrix products, and the STFT of the harmonic source (a naive loop in ONNX
  * Runtime) by a convolution. For a GPU, the remaining convolutions become products.
  */
@@ -13,6 +14,12 @@ import { normSlots } from './generator-graph.ts';
 import { doubledRate, halvedRate, stridedProduct } from './gpu-layers.ts';
 
 const GENERATOR = '/decoder/decoder/generator/';
+/** Predicted frames of each token at speed 1, not rounded, [1, n]. */
+const PREDICTED = '/encoder/predictor/ReduceSum_output_0';
+/** The tokens in their context, from which the durations and then pitch and energy are predicted, [1, n, 640]. */
+const ENCODING = '/encoder/predictor/text_encoder/Concat_4_output_0';
+/** Frames of each token, integers of at least 1, [1, n]. The published graph divides by the speed and rounds. */
+const DURATIONS = '/encoder/Clip_output_0';
 /** Output of the decoder and input of the generator, [1, 512, 2T]. */
 const HIDDEN = '/decoder/decoder/decode.3/Div_4_output_0';
 /** Predicted pitch in Hz, [1, 2T]; below 10 Hz the source is noise. */
@@ -20,53 +27,74 @@ const PITCH = '/encoder/Reshape_output_0';
 /** Magnitude and phase of the harmonic source, [1, 22, 120T + 1]. */
 const SOURCE = `${GENERATOR}Concat_3_output_0`;
 
-/**
- * Builds the acoustic graph. Inputs: `tokens` int64 [1, n], `style` [1, 256] and `speed` [1] as in the published graph,
- * and `pitch_scale` [1], a factor on the predicted pitch.
- * Outputs for an utterance of T text frames (25 ms each): `hidden` [1, 2T, 512], `source` [1, 120T + 1, 22], `affine`
- * [1, 2 x channels of all norms] with `gain - 1` and offset in the order of {@link normSlots}, `pitch` (Hz) and `energy`
- * (log) [1, 2T], and `durations`, the number of frames of each token.
- */
-export function buildAcousticGraph(published: Graph, arithmetic: Arithmetic): Graph {
+/** The two graphs that are computed once per utterance. */
+export interface AcousticGraphs {
+  /** Inputs: `tokens` int64 [1, n] and `style` [1, 256]. Outputs: `predicted` [1, n] and `encoding` [1, n, 640]. */
+  readonly durations: Graph;
+  /**
+   * Inputs: `tokens` and `style`, `encoding` of the first graph, `durations` [1, n], the frames of each token, and
+   * `pitch_scale` [1], a factor on the predicted pitch.
+   * Outputs for an utterance of T text frames (25 ms each): `hidden` [1, 2T, 512], `source` [1, 120T + 1, 22], `affine`
+   * [1, 2 x channels of all norms] with `gain - 1` and offset in the order of {@link normSlots}, and `pitch` (Hz) and
+   * `energy` (log) [1, 2T].
+   */
+  readonly acoustic: Graph;
+}
+
+/** Builds both graphs. */
+export function buildAcousticGraphs(published: Graph, arithmetic: Arithmetic): AcousticGraphs {
   const index = new GraphIndex(published);
+  const optimized = (graph: Graph, outputs: readonly { name: string; value: string }[]) =>
+    replaceNodes(graph, outputs, (node) => {
+      if (node.opType === 'STFT') return stftAsConvolution(index, node, arithmetic);
+      if (node.opType === 'ConvTranspose' && arithmetic === 'float16') return doubledRate(index, node);
+      if (node.opType !== 'Mul') return undefined;
+      const convolution = integerConvolutionBehind(index, node);
+      return convolution && convolutionAsProduct(index, convolution, arithmetic);
+    });
+  return {
+    durations: optimized({ ...published, name: 'kokoro-durations' }, [
+      { name: 'predicted', value: PREDICTED },
+      { name: 'encoding', value: ENCODING },
+    ]),
+    acoustic: optimized(withInputs(published), [
+      { name: 'hidden', value: 'hidden_by_time' },
+      { name: 'source', value: 'source_by_time' },
+      { name: 'affine', value: 'affine_of_norms' },
+      { name: 'pitch', value: PITCH },
+      { name: 'energy', value: '/encoder/Reshape_1_output_0' },
+    ]),
+  };
+}
+
+/** The published graph with inputs in place of the encoding and the durations, a factor on the pitch, and its outputs. */
+function withInputs(published: Graph): Graph {
+  const inputs = new GraphBuilder('inputs');
+  inputs.alias(ENCODING, inputs.input('encoding', [1, 'n', 640]));
+  inputs.alias(DURATIONS, inputs.input('durations', [1, 'n']));
+  const unscaled = `${PITCH}_unscaled`;
+  const scaled = makeNode('Mul', [unscaled, inputs.input('pitch_scale', [1])], [PITCH]);
   const ends = new GraphBuilder('ends', 'ends_');
   const time = { perm: [0, 2, 1] };
   ends.alias('hidden_by_time', ends.op('Transpose', [HIDDEN], time));
   ends.alias('source_by_time', ends.op('Transpose', [SOURCE], time));
   const affines = normSlots().map((slot) => `${GENERATOR}${slot.path}/fc/Gemm_output_0`);
   ends.alias('affine_of_norms', ends.op('Concat', affines, { axis: 1 }));
-  const tail = ends.build();
-  const scale = new GraphBuilder('scale');
-  scale.input('pitch_scale', [1]);
-  const unscaled = `${PITCH}_unscaled`;
-  const scaled = makeNode('Mul', [unscaled, 'pitch_scale'], [PITCH]);
-  const nodes = published.node.map((node) =>
-    node.output.includes(PITCH)
-      ? { ...node, output: node.output.map((name) => (name === PITCH ? unscaled : name)) }
-      : node,
-  );
-  const graph: Graph = {
+  const [head, tail] = [inputs.build(), ends.build()];
+  const replaced = new Set([ENCODING, DURATIONS]);
+  const nodes = published.node
+    .filter((node) => !node.output.some((name) => replaced.has(name)))
+    .map((node) => ({
+      ...node,
+      output: node.output.map((name) => (name === PITCH ? unscaled : name)),
+    }));
+  return {
     ...published,
     name: 'kokoro-front',
-    input: [...published.input, ...scale.build().input],
-    node: [...nodes, scaled, ...tail.node],
+    input: [...published.input, ...head.input],
+    node: [...head.node, ...nodes, scaled, ...tail.node],
     initializer: [...published.initializer, ...tail.initializer],
   };
-  const outputs = [
-    { name: 'hidden', value: 'hidden_by_time' },
-    { name: 'source', value: 'source_by_time' },
-    { name: 'affine', value: 'affine_of_norms' },
-    { name: 'pitch', value: PITCH },
-    { name: 'energy', value: '/encoder/Reshape_1_output_0' },
-    { name: 'durations', value: '/encoder/Clip_output_0' },
-  ];
-  return replaceNodes(graph, outputs, (node) => {
-    if (node.opType === 'STFT') return stftAsConvolution(index, node, arithmetic);
-    if (node.opType === 'ConvTranspose' && arithmetic === 'float16') return doubledRate(index, node);
-    if (node.opType !== 'Mul') return undefined;
-    const convolution = integerConvolutionBehind(index, node);
-    return convolution && convolutionAsProduct(index, convolution, arithmetic);
-  });
 }
 
 /** The ConvInteger whose dequantization ends in this Mul, if there is one. */

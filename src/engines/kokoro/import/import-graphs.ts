@@ -6,16 +6,17 @@ import type { Arithmetic } from '../../../inference/onnx/convolution-product.ts'
 import { restoreFloatLayers } from '../../../inference/onnx/float-layers.ts';
 import { DataType, decodeModel, encodeModel, type Graph } from '../../../inference/onnx/onnx-proto.ts';
 import { catalogEntry, resolveModelFiles } from '../../../models/model-files.ts';
-import { buildAcousticGraph } from './acoustic-graph.ts';
+import { buildAcousticGraphs } from './acoustic-graph.ts';
 import { buildGenerator } from './generator-graph.ts';
 
 /** Increment when the graphs change. */
-const VERSION = 7;
+const VERSION = 8;
 const OPSETS = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
 const IR_VERSION = 9;
 
 /** Paths of the imported graphs. */
 export interface KokoroGraphs {
+  readonly durations: string;
   readonly acousticModel: string;
   readonly generator: string;
 }
@@ -53,12 +54,15 @@ export async function importKokoroGraphs(
           graph: withoutInputShapes(graph),
         }),
       );
-    const acousticModel = buildAcousticGraph(published, arithmetic);
-    await write('front.onnx', arithmetic === 'float16' ? restoreFloatLayers(acousticModel) : acousticModel);
+    const { durations, acoustic } = buildAcousticGraphs(published, arithmetic);
+    const restored = (graph: Graph) => (arithmetic === 'float16' ? restoreFloatLayers(graph) : graph);
+    await write('durations.onnx', restored(durations));
+    await write('front.onnx', restored(acoustic));
     await write('generator.onnx', buildGenerator(published, arithmetic));
   };
   const folder = await importOnce(modelsDir, key, build, { onBuild: onImport });
   return {
+    durations: join(folder, 'durations.onnx'),
     acousticModel: join(folder, 'front.onnx'),
     generator: join(folder, 'generator.onnx'),
   };

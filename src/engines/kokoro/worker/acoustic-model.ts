@@ -1,9 +1,12 @@
 /** Kokoro's acoustic model on ONNX Runtime: phonemes to the inputs of the generator, computed once per utterance. */
 
 import type { AudibleFrames } from '../../../inference/runtime/frame-windows.ts';
-import type { GraphOutput, GraphSession } from '../../../inference/runtime/runtime.ts';
+import { type GraphOutput, type GraphSession, openGraph } from '../../../inference/runtime/runtime.ts';
+import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
 import { HIDDEN_FRAMES } from '../import/generator-graph.ts';
+import type { KokoroGraphs } from '../import/import-graphs.ts';
 import { MAX_PASS_TOKENS, tokensOf, type Vocabulary } from '../shared/tokens.ts';
+import { durationsAt } from './token-durations.ts';
 
 /** Length of a style vector; a voice has one for each number of tokens. */
 export const STYLE_LENGTH = 256;
@@ -37,24 +40,26 @@ export interface Utterance extends AudibleFrames {
 export const AUDIBLE_ENERGY = 0;
 /** Values of pitch and energy per text frame. */
 export const PROSODY_STEPS = 2;
-/** Frames of the leading pad that are retained: speech starts up to five frames before the end of the pad. */
+/** Frames of the leading pad that are retained at speed 1: speech starts up to five frames before the end of the pad. */
 const LEAD_FRAMES = 6;
 const FINAL_MARK = /[;:,.!?—…]$/u;
 
 /**
  * The range of text frames [from, to) without most of the silence that the model adds: 0.3 s at the start, which would
  * only delay the first sound, and the final punctuation mark and pad, which follow at least 0.15 s of silence (measured
- * with four voices and five texts). At a speed below 1, the predicted last pad is longer than the silence, so the range is
- * extended to the first and the last sound.
+ * with four voices and five texts). Above speed 1, the silence before the first sound is shortened with the speed. At any
+ * other speed than 1, the silence can be shorter than what is removed, so the range is extended to the first and the last sound.
  */
 function audibleRange(
   frames: number,
   { durations, energy }: Pick<Utterance, 'durations' | 'energy'>,
   phonemes: string,
+  speed: number,
 ): { from: number; to: number } {
   const trailing = FINAL_MARK.test(phonemes) ? 2 : 1;
   const tail = durations.data.slice(-trailing).reduce((sum, frames) => sum + frames, 0);
-  const [start, end] = [(durations.data[0] ?? 0) - LEAD_FRAMES, frames - tail];
+  const lead = Math.ceil(LEAD_FRAMES / Math.max(1, speed));
+  const [start, end] = [(durations.data[0] ?? 0) - lead, frames - tail];
   const sounds = energy.data.map((value) => (value < AUDIBLE_ENERGY ? 0 : 1));
   if (!sounds.includes(1)) return { from: Math.max(0, start), to: Math.max(0, start, end) };
   const firstSound = Math.floor(sounds.indexOf(1) / PROSODY_STEPS);
@@ -65,21 +70,25 @@ function audibleRange(
   };
 }
 
-/**
- * The speed of each token. The leading pad keeps its natural length, because the first sound starts before its end: with a
- * shorter pad, whisper misunderstands the first word of most sentences at speed 1.5.
- */
-function speedsOf(tokens: number, speed: number): Float32Array {
-  return new Float32Array(tokens).fill(speed).fill(1, 0, 1);
-}
-
 export class KokoroAcousticModel {
-  readonly #graph: GraphSession;
+  readonly #durations: GraphSession;
+  readonly #acoustic: GraphSession;
   readonly #vocabulary: Vocabulary;
 
-  constructor(graph: GraphSession, vocabulary: Vocabulary) {
-    this.#graph = graph;
+  private constructor(durations: GraphSession, acoustic: GraphSession, vocabulary: Vocabulary) {
+    this.#durations = durations;
+    this.#acoustic = acoustic;
     this.#vocabulary = vocabulary;
+  }
+
+  /** Loads both graphs. @throws the errors of {@link openGraph}. */
+  static async open(
+    graphs: Pick<KokoroGraphs, 'durations' | 'acousticModel'>,
+    vocabulary: Vocabulary,
+    runtime: RuntimeOptions,
+  ): Promise<KokoroAcousticModel> {
+    const durations = await openGraph(graphs.durations, runtime);
+    return new KokoroAcousticModel(durations, await openGraph(graphs.acousticModel, runtime), vocabulary);
   }
 
   /**
@@ -91,23 +100,31 @@ export class KokoroAcousticModel {
     { style, pitchScale }: VoiceStyle,
     speed: number,
   ): Promise<Utterance> {
-    const tokens = tokensOf(phonemes, this.#vocabulary).slice(0, MAX_PASS_TOKENS);
+    const ids = tokensOf(phonemes, this.#vocabulary).slice(0, MAX_PASS_TOKENS);
     // The model was trained with a pad token, id 0, at both ends. The style table counts tokens without the pads.
-    const padded = BigInt64Array.from([0, ...tokens, 0], BigInt);
-    const outputs = await this.#graph.run(
+    const padded = BigInt64Array.from([0, ...ids, 0], BigInt);
+    const inputs = {
+      tokens: { type: 'int64', dims: [1, padded.length], data: padded },
+      style: { type: 'float32', dims: [1, STYLE_LENGTH], data: style(ids.length) },
+    } as const;
+    const { predicted, encoding } = await this.#durations.run(inputs, ['predicted', 'encoding']);
+    const durations = { dims: predicted.dims, data: durationsAt(speed, predicted.data) };
+    const outputs = await this.#acoustic.run(
       {
-        tokens: { type: 'int64', dims: [1, padded.length], data: padded },
-        style: { type: 'float32', dims: [1, STYLE_LENGTH], data: style(tokens.length) },
-        speed: { type: 'float32', dims: [1, padded.length], data: speedsOf(padded.length, speed) },
+        ...inputs,
+        encoding,
+        durations,
         pitch_scale: { type: 'float32', dims: [1], data: Float32Array.of(pitchScale) },
       },
-      ['hidden', 'source', 'affine', 'pitch', 'energy', 'durations'],
+      ['hidden', 'source', 'affine', 'pitch', 'energy'],
     );
     const frames = (outputs.hidden.dims[1] ?? 0) / HIDDEN_FRAMES;
-    return { ...outputs, frames, ...audibleRange(frames, outputs, phonemes) };
+    const utterance = { ...outputs, durations, frames };
+    return { ...utterance, ...audibleRange(frames, utterance, phonemes, speed) };
   }
 
-  close(): Promise<void> {
-    return this.#graph.close();
+  async close(): Promise<void> {
+    await this.#durations.close();
+    await this.#acoustic.close();
   }
 }

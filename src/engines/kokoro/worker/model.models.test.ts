@@ -159,12 +159,25 @@ describe('word times', () => {
   test.each([
     ['Stop! Then go, quietly, home: it costs $5.', 1],
     ['Hello there. How are you?', 0.7],
+    ['Stop! Then go, quietly, home: it costs $5.', 1.5],
   ])('of "%s" at speed %d match the pauses of the audio', async (text, speed) => {
     const speech = await timedSpeech(kokoro.model, text, 24_000, speed);
     expect(speech.words.map((word) => word.text).join('')).toBe(text);
     expect(speech.words).toHaveLength(text.split(' ').length);
     expect(speech.isAhead).toBe(true);
     expect(maxPauseInWord(speech, 24_000)).toBeLessThan(80);
+  });
+
+  test('keep the rhythm at a higher speed', async () => {
+    const speed = 1.5;
+    const natural = await timedSpeech(kokoro.model, SENTENCE, 24_000);
+    const fast = await timedSpeech(kokoro.model, SENTENCE, 24_000, speed);
+    expect(Math.abs((fast.samples.length * speed) / natural.samples.length - 1)).toBeLessThan(0.02);
+    const offsets = natural.words.map(({ startMs }, word) =>
+      Math.abs((fast.words[word]?.startMs ?? Number.NaN) * speed - startMs),
+    );
+    // Tokens that are rounded alone shorten the sounds more than the pauses, which gives 42 ms.
+    expect(offsets.reduce((sum, offset) => sum + offset, 0) / offsets.length).toBeLessThan(33);
   });
 });
 

@@ -54,7 +54,7 @@ export async function loadKokoro(
   const { vocabulary } = phonemizer;
   const toPhonemes = async (text: string) => (await phonemizer.phonemize(text, DEFAULT_LANGUAGE)).phonemes;
   const graphs = await importKokoroGraphs(modelsDir, arithmetic, onImport);
-  const acousticModel = new KokoroAcousticModel(await openGraph(graphs.acousticModel, runtime), vocabulary);
+  const acousticModel = await KokoroAcousticModel.open(graphs, vocabulary, runtime);
   const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
   const loadPreset = (name: string) =>
     loadVoice(name, { modelsDir, arithmetic, acousticModel, generator, toPhonemes, onImport });
