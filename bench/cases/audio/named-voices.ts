@@ -50,7 +50,8 @@ export async function benchNamedVoices(): Promise<void> {
   const { listed, measure, close } = await openNamedVoices();
   const measured = new Map<string, MeasuredVoice>();
   try {
-    for (const { id } of listed.filter(({ preset }) => preset === undefined)) {
+    const isEnglish = ({ language }: NamedVoice) => language.startsWith('en');
+    for (const { id } of listed.filter((voice) => voice.preset === undefined && isEnglish(voice))) {
       const bySpeed = new Map<number, MeasuredSpeech[]>();
       for (const speed of [1, ...SPEEDS]) {
         const texts: MeasuredSpeech[] = [];
@@ -70,7 +71,7 @@ export async function benchNamedVoices(): Promise<void> {
     'Named voices of the embedded model',
     [...rows, ...SPEEDS.flatMap((speed) => speedRows(speed, measured))],
     [
-      `${TEXTS.length} sentences per voice and speed. Voice prints are Resemblyzer's; words are those that Whisper base hears, the default of svc-stt.`,
+      `${TEXTS.length} English sentences per voice and speed; the presets are those of English. Voice prints are Resemblyzer's; words are those that Whisper base hears, the default of svc-stt.`,
       'A sentence is attributed to the voice whose other sentences have the most similar mean voice print.',
       ...notes,
     ],
@@ -200,7 +201,8 @@ function changes(voice: MeasuredVoice, speed: number) {
 function speedNote(voice: MeasuredVoice): string {
   const parts = SPEEDS.map((speed) => {
     const { duration, pitch } = changes(voice, speed);
-    return `speed ${speed}: duration off by ${duration.toFixed(1)} %, pitch by ${pitch.toFixed(1)} %`;
+    const errors = (voice.get(speed) ?? []).reduce((sum, text) => sum + text.errors, 0);
+    return `speed ${speed}: duration off by ${duration.toFixed(1)} %, pitch by ${pitch.toFixed(1)} %, ${errors} wrong words`;
   });
   return parts.join('; ');
 }
