@@ -74,9 +74,13 @@ function makePrivate(path: string): void {
   }
 }
 
+/** The statements of the migrations, which are the same for all databases. Building them takes longer than running them. */
+let migrations: ReturnType<typeof migrationSql> | undefined;
+
 /** Applies the migrations that are missing. The file's `user_version` is the number of applied migrations. */
 function migrate(database: Database, db: Kysely<Tables>): void {
-  const steps = migrationSql(sqliteMigrationDialect(db.schema));
+  migrations ??= migrationSql(sqliteMigrationDialect(db.schema));
+  const steps = migrations;
   const apply = database.transaction(() => {
     const applied = version(database);
     if (applied > steps.length) throw newerSchemaError(database.filename, applied, steps.length);
