@@ -82,6 +82,8 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
 /** Cases that `bun run bench` does not run on their own. */
 const PARTS = { ...realtimeParts, ...languageParts };
 
+// The baselines in Python inherit it, too.
+process.env.ORT_DISABLE_TELEMETRY = '1';
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
 for (const name of names) {
   const run = CASES[name] ?? PARTS[name];

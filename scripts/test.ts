@@ -60,7 +60,8 @@ const steps = flags.deep
     ? defaults.map((group) => ({ group }))
     : [selection];
 
-const env: Record<string, string> = {};
+// Tests that load ONNX Runtime themselves do not report to its vendor either.
+const env: Record<string, string> = { ORT_DISABLE_TELEMETRY: '1' };
 if (flags.deep) env.TEST_TIER = gate ? 'gate' : 'deep';
 if (flags.deep || flags.stress) env.TEST_PATIENCE = process.env.TEST_PATIENCE ?? String(LOADED_PATIENCE);
 if (flags.deep && !gate) {

@@ -175,7 +175,12 @@ describe('defaults', () => {
       AWS_SECRET_ACCESS_KEY: 'private',
       HTTP_PROXY: 'http://user:private@proxy',
     });
-    expect(config.inference.environment).toEqual(forLibraries);
+    expect(config.inference.environment).toEqual({ ...forLibraries, ORT_DISABLE_TELEMETRY: '1' });
+  });
+
+  test('inference processes never report to the vendor of the runtime', () => {
+    const { inference } = loadConfig({ ORT_DISABLE_TELEMETRY: '0' });
+    expect(inference.environment).toEqual({ ORT_DISABLE_TELEMETRY: '1' });
   });
 
   test('an empty variable counts as not set', () => {

@@ -64,10 +64,13 @@ const FOR_LIBRARIES =
   /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|MALLOC_\w+|BUN_\w+|(CUDA|CUDNN|NVIDIA|NV|ORT|OMP|KMP|GOMP|MKL)_\w+)$/;
 const SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i;
 
-/** Returns the environment of inference processes: an allow list, so that they do not receive keys. */
+/** ONNX Runtime 1.30 would report its sessions to its vendor and keep a database of these events and an id in the home folder. */
+const NO_TELEMETRY = { ORT_DISABLE_TELEMETRY: '1' };
+
+/** Returns the environment of inference processes: an allow list, so that they do not receive keys, without telemetry. */
 function libraryEnvironment(environment: Environment): Record<string, string> {
   const entries = Object.entries(environment).filter(
     ([name, value]) => value?.trim() && FOR_LIBRARIES.test(name) && !SECRET.test(name),
   );
-  return Object.fromEntries(entries.map(([name, value = '']) => [name, value]));
+  return { ...Object.fromEntries(entries.map(([name, value = '']) => [name, value])), ...NO_TELEMETRY };
 }
