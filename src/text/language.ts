@@ -49,17 +49,18 @@ export interface G2pResources {
   readonly english: () => Promise<G2p>;
 }
 
-/** A voice of Kokoro, and the median pitch of its speech in Hz. */
+/** A voice of Kokoro that voices of other languages get a share of. */
 export interface AccentVoice {
   readonly name: string;
-  readonly pitchHz: number;
+  /** Share of the voice, above 0 and at most 1. */
+  readonly share: number;
+  /** Median pitch of its speech in Hz, so that other voices keep theirs. Absent: it is not understood at another pitch. */
+  readonly pitchHz?: number;
 }
 
 /** What voices of other languages need so that their speech in a language is understood (docs/decisions/accents.md). */
 export interface KokoroAccent {
-  /** Share of the language's voice, above 0 and at most 1. */
-  readonly share: number;
-  /** Voice of the language for female voices, and for male ones. */
+  /** For female voices, and for male ones. */
   readonly female: AccentVoice;
   readonly male: AccentVoice;
 }

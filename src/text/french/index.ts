@@ -12,10 +12,9 @@ export const french: TextFrontEnd = {
   espeakVoice: 'fr',
   kokoroVoice: 'ff_siwis',
   kokoroAccent: {
-    share: 0.7,
-    female: { name: 'ff_siwis', pitchHz: 207 },
-    // Kokoro has no male voice of French; the pitch of the speaker is kept.
-    male: { name: 'ff_siwis', pitchHz: 207 },
+    female: { name: 'ff_siwis', share: 0.7, pitchHz: 207 },
+    // Kokoro has no male voice of French.
+    male: { name: 'ff_siwis', share: 0.7, pitchHz: 207 },
   },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'fr', words, symbols, espeak }),

@@ -12,9 +12,8 @@ export const italian: TextFrontEnd = {
   espeakVoice: 'it',
   kokoroVoice: 'if_sara',
   kokoroAccent: {
-    share: 0.6,
-    female: { name: 'if_sara', pitchHz: 233 },
-    male: { name: 'im_nicola', pitchHz: 101 },
+    female: { name: 'if_sara', share: 1 },
+    male: { name: 'im_nicola', share: 0.5, pitchHz: 105 },
   },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'it', words, symbols, espeak }),

@@ -15,9 +15,8 @@ export const japanese: TextFrontEnd = {
   espeakVoice: 'ja',
   kokoroVoice: 'jf_alpha',
   kokoroAccent: {
-    share: 0.5,
-    female: { name: 'jf_alpha', pitchHz: 272 },
-    male: { name: 'jm_kumo', pitchHz: 95 },
+    female: { name: 'jf_gongitsune', share: 0.5, pitchHz: 237 },
+    male: { name: 'jm_kumo', share: 0.5, pitchHz: 95 },
   },
   words: (text) => spokenWords(text, RULES),
   async openKokoroG2p({ symbols, files, espeak }) {

@@ -14,9 +14,8 @@ export const mandarin: TextFrontEnd = {
   espeakVoice: 'cmn',
   kokoroVoice: 'zf_xiaobei',
   kokoroAccent: {
-    share: 0.4,
-    female: { name: 'zf_xiaobei', pitchHz: 244 },
-    male: { name: 'zm_yunxi', pitchHz: 168 },
+    female: { name: 'zf_xiaobei', share: 0.4, pitchHz: 244 },
+    male: { name: 'zm_yunxi', share: 0.4, pitchHz: 168 },
   },
   words: (text) => wordsOf(spoken(text)),
   async openKokoroG2p({ symbols, english, espeak }) {

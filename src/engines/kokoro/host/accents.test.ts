@@ -3,6 +3,7 @@ import { FRONT_ENDS } from '../../../text/front-end.ts';
 import { languageOfPreset } from '../shared/preset-languages.ts';
 import { type KokoroMix, presetNames, readMix, type VoiceWeights, writeMix } from '../shared/voice-mix.ts';
 import { accentedVoice, languageVoices } from './accents.ts';
+import { PRESET_VOICES } from './preset-voices.ts';
 
 const voiceOf = (timbre: VoiceWeights, more: Partial<KokoroMix> = {}) => ({
   kind: 'adaptation' as const,
@@ -25,57 +26,64 @@ const ACCENTS = FRONT_ENDS.flatMap(({ language, kokoroAccent }) =>
 );
 
 describe('in every language with an accent', () => {
-  test.each(ACCENTS)(
-    '$language: the shares are of voices of the language',
-    ({ language, share, female, male }) => {
+  test.each(ACCENTS)('$language: the shares are of voices of the language', ({ language, female, male }) => {
+    for (const { name, share } of [female, male]) {
       expect(share).toBeGreaterThan(0);
       expect(share).toBeLessThanOrEqual(1);
-      for (const { name } of [female, male]) {
-        expect(presetNames()).toContain(name);
-        expect(languageOfPreset(name)).toBe(language);
-        expect(languageVoices()).toContain(name);
-      }
-    },
-  );
+      expect(presetNames()).toContain(name);
+      expect(languageOfPreset(name)).toBe(language);
+      expect(languageVoices()).toContain(name);
+    }
+  });
 
   test.each(ACCENTS)('$language: a preset of another language gets the share of its gender', (accent) => {
-    const { language, share, female, male } = accent;
-    for (const [voice, { name: added }] of [
+    const { language, female, male } = accent;
+    for (const [voice, added] of [
       ['af_nova', female],
       ['bm_fable', male],
     ] as const) {
       const { timbre, prosody } = accented(preset(voice), language);
-      expect(timbre[added]).toBeCloseTo(share);
-      expect(timbre[voice] ?? 0).toBeCloseTo(1 - share);
+      expect(timbre[added.name]).toBeCloseTo(added.share);
+      expect(timbre[voice] ?? 0).toBeCloseTo(1 - added.share);
       expect(prosody).toEqual(timbre);
     }
   });
 
-  test.each(ACCENTS)('$language: a mix gets what it lacks', ({ language, share, female: { name } }) => {
-    const some = accented(voiceOf({ [name]: share / 2, af_heart: 1 - share / 2 }), language);
+  test.each(ACCENTS)('$language: a mix gets what it lacks', ({ language, male: { name, share } }) => {
+    const some = accented(voiceOf({ [name]: share / 2, am_onyx: 1 - share / 2 }), language);
+    // French has a female voice only.
+    expect(sumOf(some.timbre)).toBeCloseTo(1);
     expect(some.timbre[name]).toBeCloseTo(share);
-    const enough = voiceOf({ [name]: share, af_heart: 1 - share });
+    const enough = voiceOf({ [name]: share, am_onyx: 1 - share });
     expect(accentedVoice(enough, language)).toBe(enough);
   });
 
-  test.each(ACCENTS)('$language: a stored voice keeps its proportions', ({ language, share }) => {
-    const stored = voiceOf({ af_heart: 0.9, af_sky: 0.4, am_adam: -0.3 }, { prosody: { af_sky: 1 } });
+  test.each(ACCENTS)('$language: a stored voice keeps its proportions', ({ language, male: { share } }) => {
+    const stored = voiceOf({ am_onyx: 0.9, am_echo: 0.4, af_sky: -0.3 }, { prosody: { am_echo: 1 } });
     const { timbre, prosody } = accented(stored, language);
-    expect([timbre.af_heart, timbre.am_adam].map((weight) => weight ?? 0)).toEqual([
+    expect([timbre.am_onyx, timbre.af_sky]).toEqual([
       expect.closeTo(0.9 * (1 - share), 3),
       expect.closeTo(-0.3 * (1 - share), 3),
     ]);
-    expect(prosody.af_sky ?? 0).toBeCloseTo(1 - share);
+    expect(prosody.am_echo ?? 0).toBeCloseTo(1 - share);
     expect([sumOf(timbre), sumOf(prosody)]).toEqual([expect.closeTo(1, 3), expect.closeTo(1, 3)]);
   });
+});
 
-  test.each(ACCENTS)('$language: a voice keeps its pitch', ({ language, share, male }) => {
-    // af_heart speaks at the pitch of the table times the factor of the mix.
-    const high = accented(voiceOf({ af_sky: 1 }, { pitchScale: 0.9 }), language);
-    const low = accented(preset('am_onyx'), language);
-    expect(high.pitchScale).not.toBeCloseTo(0.9, 2);
-    const pitch = 85;
-    expect(low.pitchScale).toBeCloseTo(Math.max(0.5, (pitch / male.pitchHz) ** share), 1);
+test('a voice keeps its pitch where the voice of the language is understood at it', () => {
+  const factor = ((PRESET_VOICES.find(({ name }) => name === 'am_onyx')?.pitchHz ?? 0) / 207) ** 0.7;
+  expect(accented(preset('am_onyx'), 'fr').pitchScale).toBeCloseTo(factor, 2);
+  expect(accented(voiceOf({ am_onyx: 1 }, { pitchScale: 1.2 }), 'fr').pitchScale).toBeCloseTo(
+    1.2 * factor,
+    2,
+  );
+  const deep = voiceOf({ am_onyx: 1 }, { pitchScale: 0.75 });
+  expect(accented(deep, 'fr').pitchScale).toBe(0.5);
+  // Its share is 1, so nothing of the voice remains.
+  expect(accented(voiceOf({ af_nova: 1 }, { pitchScale: 0.8 }), 'it')).toEqual({
+    timbre: { if_sara: 1 },
+    prosody: { if_sara: 1 },
+    pitchScale: 1,
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * Voices that speak a language other than their own (docs/decisions/accents.md). A style also decides how the sounds of a language are
- * articulated, so such a voice gets the share of a voice of the language that it needs to be understood, at its own pitch.
+ * articulated, so such a voice gets the share of a voice of the language that it needs to be understood, where possible at its own pitch.
  */
 
 import type { ModelVoice } from '../../../inference/pool/model.ts';
@@ -11,11 +11,11 @@ import { PRESET_VOICES } from './preset-voices.ts';
 
 /** Pitches of the presets in Hz, where they are known. */
 const PITCHES: ReadonlyMap<string, number> = new Map(
-  [...PRESET_VOICES, ...FRONT_ENDS.flatMap(({ kokoroAccent }) => accentVoices(kokoroAccent))].map(
-    ({ name, pitchHz }) => [name, pitchHz],
+  [...PRESET_VOICES, ...FRONT_ENDS.flatMap(({ kokoroAccent }) => accentVoices(kokoroAccent))].flatMap(
+    ({ name, pitchHz }) => (pitchHz === undefined ? [] : [[name, pitchHz] as const]),
   ),
 );
-/** Limits of a mix. */
+/** Limits of {@link KokoroMix.pitchScale}. */
 const PITCH_SCALE = { min: 0.5, max: 2 };
 
 /** The voice as it speaks a language: unchanged in a language that it needs no share for, or that has its share already. */
@@ -24,18 +24,15 @@ export function accentedVoice(voice: ModelVoice, language: string): ModelVoice {
   if (accent === undefined) return voice;
   const mix = voice.kind === 'preset' ? mixOf(voice.name) : readMix(voice.adaptation);
   if (mix === undefined) return voice;
-  const own = sumOf(mix.timbre, (name) => languageOfPreset(name) === language);
-  if (own >= accent.share) return voice;
   const isFemale = sumOf(mix.timbre, (name) => name.charAt(1) === 'f') >= 0.5;
   const added = isFemale ? accent.female : accent.male;
-  const share = (accent.share - own) / (1 - own);
+  const own = sumOf(mix.timbre, (name) => languageOfPreset(name) === language);
+  if (own >= added.share) return voice;
+  const share = (added.share - own) / (1 - own);
   const accented: KokoroMix = {
     timbre: withShare(mix.timbre, added.name, share),
     prosody: withShare(mix.prosody, added.name, share),
-    pitchScale: Math.min(
-      PITCH_SCALE.max,
-      Math.max(PITCH_SCALE.min, mix.pitchScale * pitchScaleFor(mix.prosody, added, share)),
-    ),
+    pitchScale: pitchScaleOf(mix, added, share),
   };
   return { kind: 'adaptation', adaptation: writeMix(accented) };
 }
@@ -66,14 +63,17 @@ function withShare(weights: VoiceWeights, added: string, share: number): VoiceWe
   return { ...Object.fromEntries(others), [added]: (weights[added] ?? 0) * (1 - share) + share };
 }
 
-/** Factor that keeps the pitch of the voice: that of a mix is the geometric mean of its voices, by weight. */
-function pitchScaleFor(prosody: VoiceWeights, added: AccentVoice, share: number): number {
+/** The factor with which a voice keeps its pitch: the pitch of a mix is the geometric mean of its voices, by weight. */
+function pitchScaleOf({ prosody, pitchScale }: KokoroMix, { pitchHz }: AccentVoice, share: number): number {
+  // What a share of 1 replaces leaves nothing of the voice whose pitch the factor changes.
+  if (pitchHz === undefined) return share < 1 ? pitchScale : 1;
   let [log, known] = [0, 0];
   for (const [name, weight] of Object.entries(prosody)) {
     const pitch = PITCHES.get(name);
     if (pitch === undefined) continue;
-    log += weight * Math.log(pitch / added.pitchHz);
+    log += weight * Math.log(pitch / pitchHz);
     known += weight;
   }
-  return known > 0 ? Math.exp((share * log) / known) : 1;
+  const kept = known > 0 ? pitchScale * Math.exp((share * log) / known) : pitchScale;
+  return Math.min(PITCH_SCALE.max, Math.max(PITCH_SCALE.min, kept));
 }
