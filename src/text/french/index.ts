@@ -12,9 +12,9 @@ export const french: TextFrontEnd = {
   espeakVoice: 'fr',
   kokoroVoice: 'ff_siwis',
   kokoroAccent: {
-    female: { name: 'ff_siwis', share: 0.7, pitchHz: 207 },
+    female: { name: 'ff_siwis', share: 0.8, pitchHz: 207 },
     // Kokoro has no male voice of French.
-    male: { name: 'ff_siwis', share: 0.7, pitchHz: 207 },
+    male: { name: 'ff_siwis', share: 0.8, pitchHz: 207 },
   },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'fr', words, symbols, espeak }),

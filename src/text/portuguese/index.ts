@@ -11,6 +11,10 @@ export const brazilianPortuguese: TextFrontEnd = {
   aliases: ['pt'],
   espeakVoice: 'pt-br',
   kokoroVoice: 'pf_dora',
+  kokoroAccent: {
+    female: { name: 'pf_dora', share: 0.4, pitchHz: 175 },
+    male: { name: 'pm_alex', share: 0.4, pitchHz: 132 },
+  },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'pt-br', words, symbols, espeak }),
 };

@@ -12,8 +12,8 @@ export const spanish: TextFrontEnd = {
   espeakVoice: 'es',
   kokoroVoice: 'ef_dora',
   kokoroAccent: {
-    female: { name: 'ef_dora', share: 0.5, pitchHz: 174 },
-    male: { name: 'em_alex', share: 0.5, pitchHz: 133 },
+    female: { name: 'ef_dora', share: 0.6, pitchHz: 174 },
+    male: { name: 'em_alex', share: 0.6, pitchHz: 133 },
   },
   words,
   openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'es', words, symbols, espeak }),
