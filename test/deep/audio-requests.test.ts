@@ -483,7 +483,7 @@ describe('clients of Kokoro-FastAPI', () => {
   /*
    * remsky/Kokoro-FastAPI 0.8.1-rc1 (26eec068): what api/tests/integration and api/tests/test_openai_endpoints.py send to the paths that
    * OpenAI's API has, in our own words. Its paths /dev, /v1/download and /v1/audio/voices/combine, its voices of other languages, the
-   * subtraction of voices, tags and SSML do not exist here. Errors have OpenAI's shape.
+   * subtraction of voices and tags do not exist here, and SSML has another field. Errors have OpenAI's shape.
    */
   const speech = (fields: object, type = 'audio/mpeg'): Exchange => ({
     path: SPEECH,
@@ -555,7 +555,10 @@ describe('clients of Kokoro-FastAPI', () => {
         },
       },
     ],
-    ...['ef_dora', 'zf_xiaobei', 'invalid_voice', 'af_bella+', '+af_bella', 'af_bella++af_sky'].map(
+    ...['ef_dora', 'zf_xiaobei'].map(
+      (voice) => [`hear ${voice}`, { ...speech({ voice }), reads: lastingShort }] as const,
+    ),
+    ...['invalid_voice', 'af_bella+', '+af_bella', 'af_bella++af_sky'].map(
       (voice) => [`learn that ${voice} does not exist`, refused({ voice }, { param: 'voice' })] as const,
     ),
     ...['af_bella(0)', 'af_bella(-1)', 'af_bella(nan)', 'af_bella(2', 'af_bella()+af_sky'].map(
@@ -688,7 +691,8 @@ describe('first attempts', () => {
     ['more characters than at OpenAI', { ...speech({ input: 'Go on. '.repeat(700) }), leaves: true }],
     ['too many characters', refused({ input: 'a'.repeat(5_001) }, { code: 'string_above_max_length' })],
     ['a text without words', { ...speech({ input: '😀🎉' }), reads: lasting(0.4, 0.7) }],
-    ['a text in another script', refused({ input: '你好' }, { param: 'input' })],
+    ['a text in another script', { ...speech({ input: '你好' }), reads: lasting(0.3, 2) }],
+    ['a text in a script that is not read', refused({ input: 'សួស្តី' }, { param: 'input' })],
     ['an empty text', refused({ input: '' }, { param: 'input' })],
     ['a format in capitals', refused({ response_format: 'MP3' }, { code: 'unsupported_value' })],
     ['a speed in quotes', refused({ speed: '1.5' }, { param: 'speed', code: 'invalid_type' })],
