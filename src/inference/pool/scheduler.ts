@@ -20,7 +20,7 @@
  */
 
 import type { Priority, SynthesisRequest } from '../../contract/engines/engine.ts';
-import type { Payer, ServedTime } from './served-time.ts';
+import type { Flow, ServedTime } from './served-time.ts';
 
 /** Time that the queue of `whole` jobs yields to streams that are about to underrun, in ms. */
 export const WHOLE_YIELD_MS = 2_000;
@@ -34,7 +34,7 @@ export type Delivery = SynthesisRequest['delivery'] | 'text';
 const CLASS_RANK: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
 
 /** Scheduling state of a job that could run its next step now. Times are monotonic, in ms. */
-export interface WaitingJob extends Payer {
+export interface WaitingJob extends Flow {
   readonly delivery: Delivery;
   readonly arrivedMs: number;
   /** Unplayed audio of the same listener at arrival, in ms. */

@@ -6,8 +6,8 @@
 
 import type { Priority } from '../../contract/engines/engine.ts';
 
-/** A job's place in the accounts. */
-export interface Payer {
+/** The jobs of one key in one priority class. */
+export interface Flow {
   readonly priority: Priority;
   /** Fairness key: the id of the API key that the job runs for. */
   readonly fairnessKey: string;
@@ -32,25 +32,25 @@ export class ServedTime {
 
   /**
    * Time that a key has used in a priority class, in ms. Only differences between keys have a meaning. A key that did
-   * not wait counts as one that was served equally until now: it can neither save time nor owe it.
+   * not wait counts as one that was served equally until now: idle time earns no credit.
    */
-  usedMs({ priority, fairnessKey }: Payer): number {
+  usedMs({ priority, fairnessKey }: Flow): number {
     const { virtualMs, used } = this.#accounts[priority];
     return Math.max(virtualMs, used.get(fairnessKey) ?? 0);
   }
 
   /** Records that a step of a key starts. */
-  start(payer: Payer): void {
-    const account = this.#accounts[payer.priority];
+  start(flow: Flow): void {
+    const account = this.#accounts[flow.priority];
     // Not less than before: steps of several processes overlap.
-    account.virtualMs = this.usedMs(payer);
+    account.virtualMs = this.usedMs(flow);
     for (const [key, usedMs] of account.used) if (usedMs <= account.virtualMs) account.used.delete(key);
   }
 
   /** Charges a step that took `stepMs` to its key. */
-  finish(payer: Payer, stepMs: number): void {
-    const usedMs = this.usedMs(payer) + Math.max(MIN_STEP_MS, stepMs);
-    this.#accounts[payer.priority].used.set(payer.fairnessKey, usedMs);
+  finish(flow: Flow, stepMs: number): void {
+    const usedMs = this.usedMs(flow) + Math.max(MIN_STEP_MS, stepMs);
+    this.#accounts[flow.priority].used.set(flow.fairnessKey, usedMs);
   }
 
   /** Forgets the use in a class in which no job waits or runs. */
