@@ -8,7 +8,7 @@ export interface Flood {
   readonly key: string;
   /** Requests at the same time. */
   readonly count: number;
-  /** A JSON body. */
+  /** A JSON body. {@link NUMBER} becomes the number of the request. */
   readonly json?: string;
   /** Fields of a form, and a file in its field `file`. */
   readonly form?: Readonly<Record<string, string>>;
@@ -19,14 +19,19 @@ export interface Flood {
   readonly unread?: boolean;
 }
 
+/** Makes every request different, so that no cache answers it. */
+export const NUMBER = '{number}';
+
 if (import.meta.main) await sendFlood((await Bun.file(process.argv[2] ?? '').json()) as Flood);
 
 async function sendFlood({ url, key, count, json, form, file, repeat, unread }: Flood): Promise<void> {
+  let sent = 0;
   const send = async () => {
+    sent += 1;
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'x-api-key': key, ...(json !== undefined && { 'content-type': 'application/json' }) },
-      body: json ?? formOf(form, file),
+      body: json?.replace(NUMBER, String(sent)) ?? formOf(form, file),
     });
     if (!unread) return void (await response.bytes());
     const reader = response.body?.getReader();

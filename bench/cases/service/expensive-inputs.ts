@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wavFile } from '../../../tools/harness/media/wav-files.ts';
 import { type LaunchedService, launchService } from '../../../tools/harness/services/launcher.ts';
-import type { Flood } from '../../flood.ts';
+import { type Flood, NUMBER } from '../../flood.ts';
 import { type Row, report } from '../../report.ts';
 import { quantile } from '../../statistics.ts';
 
@@ -103,6 +103,7 @@ async function attacks(folder: string): Promise<Readonly<Record<string, Attack>>
   );
   const upload = await fileOf('largest.jsonl', `${'x'.repeat(1023)}\n`.repeat(100 * 1024));
   const schema = {
+    title: NUMBER,
     type: 'object',
     properties: Object.fromEntries(
       Array.from({ length: 100 }, (_, at) => [
@@ -117,7 +118,7 @@ async function attacks(folder: string): Promise<Readonly<Record<string, Attack>>
     json: JSON.stringify(body),
   });
   return {
-    'prompts that fill the context': json('/v1/chat/completions', chat(repeated(8000))),
+    'prompts that fill the context': json('/v1/chat/completions', chat(`${NUMBER} ${repeated(8000)}`)),
     'prompts of 7.9 MB': json('/v1/chat/completions', chat(repeated(7_900_000))),
     'texts of 5000 characters': json('/v1/audio/speech', {
       model: 'svc-tts',
@@ -269,7 +270,7 @@ export async function benchExpensiveInputs(): Promise<void> {
       'Latency of one organization while another one sends expensive inputs',
       rows,
       [
-        `The other organization sends ${CONCURRENT} requests at the same time, or ${UNREAD} that it does not read. The baseline is the same request on the idle service.`,
+        `The other organization sends ${CONCURRENT} requests at the same time, or ${UNREAD} that it does not read. Each prompt and each schema is different, so that no cache helps. The baseline is the same request on the idle service.`,
         'The target is the upper bound of the bucket of the longest inference step (99 % of all steps) plus 100 ms.',
         'POST /v1/responses is measured until the end of 16 tokens, during which prompts of the other organization are read in a third of the time at most. Chat is measured until its first token.',
         'While recordings are transcribed, the language model gets only the rest of the cores, because speech and transcription come first.',

@@ -10,6 +10,7 @@ import { ServiceError } from '../../contract/core/error.ts';
 import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
 import { workFolderPrefix } from '../../kit/process/work-folder.ts';
 import { type IncomingFile, prepareUploadFolder, readForm, receiveForm, StagedFile } from './multipart.ts';
+import { UPLOAD_PIECE_BYTES, UploadTurns } from './upload-turns.ts';
 
 const URL = 'http://service.test/v1/x';
 const TYPE = 'multipart/form-data; boundary=b';
@@ -401,6 +402,23 @@ describe('readForm', () => {
     expect(sent).toBeLessThan(20);
     goOn.resolve();
     expect((await reading).file).toEqual({ length: Math.floor(FILE_BYTES / 20) * 19 });
+  });
+
+  it('waits for a turn after each MiB', async () => {
+    const pauses: (() => void)[] = [];
+    const turns = new UploadTurns(() => new Promise((end) => pauses.push(end)));
+    const file = clip(new Uint8Array(3 * UPLOAD_PIECE_BYTES));
+    const receiveFile = async ({ bytes }: IncomingFile) => {
+      for await (const _ of bytes);
+      return {};
+    };
+    const received = readForm(form(['file', file]), { fileBytes: file.size, turns, receiveFile }, never);
+    for (let at = 0; at < 3; at += 1) {
+      await expect.poll(() => pauses.length).toBe(at + 1);
+      pauses[at]?.();
+    }
+    await received;
+    expect(pauses).toHaveLength(3);
   });
 
   it('stops reading when receiveFile rejects the file', async () => {

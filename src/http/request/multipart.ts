@@ -11,10 +11,14 @@ import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { untilAborted } from '../../kit/async/until-aborted.ts';
 import { isAbandoned, workFolderPrefix } from '../../kit/process/work-folder.ts';
 import { toDiskError } from '../../kit/storage/disk-errors.ts';
+import { requestContextOf } from '../security/caller.ts';
 import { assertNotEncoded, mediaTypeOf, notAForm, tooLarge } from './body.ts';
 import { FormBuilder, type FormFields, MAX_FIELDS, shortened } from './form-fields.ts';
 import { rateCheckedBody } from './upload-rate.ts';
+import { UPLOAD_PIECE_BYTES, UploadTurns } from './upload-turns.ts';
 
+/** The uploads of this process share its main thread. */
+const UPLOAD_TURNS = new UploadTurns();
 /** Allowance for the parts of a form other than its file: other fields, names, boundaries. */
 const REST_BYTES = 1024 * 1024;
 /** Size limit of a text field: the longest is a prompt of 32,000 characters with up to four bytes each. */
@@ -77,6 +81,8 @@ export interface FormSettings<Upload extends object> {
   readonly fileBytes: number;
   /** Fields that may be repeated, with or without brackets. */
   readonly lists?: ReadonlySet<string> | undefined;
+  /** The turns of uploads; replaced in tests. */
+  readonly turns?: UploadTurns;
   /**
    * Consumes a file completely and returns the value of its field. An error rejects the form. The form can also be rejected
    * later because of another field, so the caller must be able to discard the returned value.
@@ -197,7 +203,7 @@ class FormReader<Upload extends object> {
   }
 
   async read(request: Request, signal: AbortSignal): Promise<FormFields<Upload>> {
-    const { fileBytes } = this.#settings;
+    const { fileBytes, turns = UPLOAD_TURNS } = this.#settings;
     const aborted = AbortSignal.any([signal, this.#rejected.signal]);
     this.#parser.on('field', (name, value, _, isCut) =>
       this.#rejectOnError(() => this.#field(name, value, isCut)),
@@ -220,8 +226,8 @@ class FormReader<Upload extends object> {
     }
     try {
       // Otherwise the pipeline would wait for a stalled body after the form was rejected.
-      const bytes = untilAborted(counted(request, maxFormBytes(fileBytes)), aborted);
-      await pipeline(bytes, this.#parser, { signal: aborted });
+      const bytes = counted(request, maxFormBytes(fileBytes), (keyId) => turns.next(keyId, aborted));
+      await pipeline(untilAborted(bytes, aborted), this.#parser, { signal: aborted });
     } catch (error) {
       this.#rejected.abort(error instanceof ServiceError ? error : notAForm());
     }
@@ -299,12 +305,19 @@ function createPrivate(path: string): Writable {
   return createWriteStream(path, { flags: 'wx', mode: 0o600 });
 }
 
-/** The body in small chunks. @throws ServiceError 413 over the limit. */
-async function* counted(request: Request, limitBytes: number) {
+/**
+ * The body in small chunks.
+ * @param nextTurn waits for the turn of an API key, see {@link UploadTurns.next}.
+ * @throws ServiceError 413 over the limit; the errors of `nextTurn`.
+ */
+async function* counted(request: Request, limitBytes: number, nextTurn: (keyId: string) => Promise<void>) {
+  const { keyId = '' } = requestContextOf(request)?.principal ?? {};
   let lengthBytes = 0;
+  let pieceEnd = UPLOAD_PIECE_BYTES;
   for await (const chunk of rateCheckedBody(request)) {
     lengthBytes += chunk.length;
     if (lengthBytes > limitBytes) throw tooLarge(limitBytes);
+    for (; lengthBytes >= pieceEnd; pieceEnd += UPLOAD_PIECE_BYTES) await nextTurn(keyId);
     for (let at = 0; at < chunk.length; at += MAX_CHUNK_BYTES) yield chunk.subarray(at, at + MAX_CHUNK_BYTES);
   }
 }

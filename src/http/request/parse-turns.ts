@@ -14,7 +14,7 @@ const PAUSE_FACTOR = 3;
 /** Waits for a time in ms. */
 export type Wait = (ms: number) => Promise<void>;
 
-const waitOnTimer: Wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export const waitOnTimer: Wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Parses large bodies one at a time, organizations in turn. Parsing blocks the event loop (8 MB of JSON for up to 50 ms), so each

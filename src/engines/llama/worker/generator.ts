@@ -13,7 +13,7 @@ import type { NativeContext, NativeSampler } from './native.ts';
 import { LlamaResponseReader } from './response-reader.ts';
 import { SequenceCache } from './sequence-cache.ts';
 import { StepGate } from './step-gate.ts';
-import { PromptTurns, planStep } from './step-plan.ts';
+import { PromptTurns, planStep, type StepSize } from './step-plan.ts';
 import { ThreadBackoff } from './thread-backoff.ts';
 import { TokenText } from './token-text.ts';
 
@@ -23,10 +23,14 @@ const TOP_P = 0.95;
 const TOP_K = 40;
 const MIN_P = 0.05;
 const SEEDS = 2 ** 31;
-/** Time of a step that reads prompts. Tokens of other responses, new requests and cancellations wait for its end. */
-const STEP_MS = 100;
-/** Smaller steps waste most of their time, because the weights are read from memory for each of them. */
-const MIN_PROMPT_TOKENS = 32;
+/** Time of a step that only reads prompts. New requests and cancellations wait for its end. */
+const LONG_STEP_MS = 100;
+/** Smaller steps waste much of their time, because the weights are read from memory for each of them. */
+const LONG_STEP_MIN_TOKENS = 32;
+/** Time of a step that reads prompts while other responses wait for their token. */
+const SHORT_STEP_MS = 50;
+/** In a short step, the prompts get at least this multiple of the time in which the weights are read. */
+const SHORT_STEP_WEIGHTS = 2;
 /** Weight of the last step in the measured time per token. */
 const SMOOTHING = 0.25;
 
@@ -139,7 +143,7 @@ export class LlamaGenerator {
 
   async #runStep(): Promise<void> {
     await this.#admitWaiting();
-    const { context, maxPromptTokens } = this.#options;
+    const { context } = this.#options;
     const responses = [...this.#active.entries()];
     const requests = responses.map(([, { generation, pending, outputTokens }]) => ({
       rank: generation.rank,
@@ -149,10 +153,8 @@ export class LlamaGenerator {
     }));
     const nowMs = systemClock.monotonicMs();
     const threads = this.#threads.threads(nowMs);
-    const tokenMs = this.#tokenMs * (this.#options.threads / threads);
-    const promptTokens = Math.max(MIN_PROMPT_TOKENS, Math.floor(STEP_MS / tokenMs));
-    const { promptsYield } = this.#promptTurns;
-    const counts = planStep(requests, Math.min(promptTokens, maxPromptTokens), promptsYield);
+    const size = this.#stepSize(threads);
+    const counts = planStep(requests, size, this.#promptTurns.promptsYield);
     const tokens = counts.reduce((sum, count) => sum + count, 0);
     if (tokens === 0) return;
     const startMs = systemClock.monotonicMs();
@@ -178,6 +180,17 @@ export class LlamaGenerator {
     await Promise.all([...outputs].map(([id, output]) => this.#sample(id, output)));
   }
 
+  #stepSize(threads: number): StepSize {
+    const { maxPromptTokens, speed } = this.#options;
+    const tokenMs = this.#tokenMs * (this.#options.threads / threads);
+    const tokens = (ms: number, min: number) =>
+      Math.min(maxPromptTokens, Math.ceil(Math.max(min, ms / tokenMs)));
+    return {
+      short: tokens(SHORT_STEP_MS, (SHORT_STEP_WEIGHTS * speed.stepMs) / this.#tokenMs),
+      long: tokens(LONG_STEP_MS, LONG_STEP_MIN_TOKENS),
+    };
+  }
+
   /** @param responses number of responses in the step. */
   #recordStep(startMs: number, threads: number, tokens: number, responses: number): void {
     const endMs = systemClock.monotonicMs();
@@ -186,7 +199,7 @@ export class LlamaGenerator {
       { startMs, endMs, threads },
       stepMs * responses + this.#tokenMs * tokens,
     );
-    if (!wasFast || tokens < MIN_PROMPT_TOKENS) return;
+    if (!wasFast || tokens < LONG_STEP_MIN_TOKENS) return;
     this.#tokenMs += SMOOTHING * ((endMs - startMs) / tokens - this.#tokenMs);
   }
 

@@ -3,7 +3,8 @@
  * prompt gets its next token in each step. The prompts share the rest of the step: lower ranks first, keys of equal rank in equal
  * parts, and the prompts of one key in equal parts of its own. A long prompt, or many prompts of one key, therefore neither stall the
  * tokens nor the prompts of others (docs/decisions/fairness.md). Because a step with prompts takes several times as long as one with
- * tokens alone, prompts are read in a third of the time at most while responses wait for tokens.
+ * tokens alone, prompts are read in a third of the time at most while responses wait for tokens, and in short steps. Without such
+ * responses they are read in long steps, which read the weights less often.
  */
 
 /** Time that tokens alone get after each step with prompts, as a multiple of its duration. */
@@ -20,16 +21,25 @@ export interface StepRequest {
   readonly readsPrompt: boolean;
 }
 
+/** Maximum prompt tokens of a step, at least 1. */
+export interface StepSize {
+  /** In a step after which a response gets a token. */
+  readonly short: number;
+  /** In a step that only reads prompts. */
+  readonly long: number;
+}
+
 /**
  * Returns the number of tokens of each response in the next step, in the order of the responses.
- * @param promptTokens maximum prompt tokens of the step, at least 1.
  * @param promptsYield whether prompts wait if a response with the same or a lower rank gets a token, see {@link PromptTurns}.
  */
-export function planStep(
-  requests: readonly StepRequest[],
-  promptTokens: number,
-  promptsYield = false,
-): number[] {
+export function planStep(requests: readonly StepRequest[], size: StepSize, promptsYield = false): number[] {
+  const planned = planTokens(requests, size.short, promptsYield);
+  const hasOutput = requests.some(({ pendingTokens }, index) => planned[index] === pendingTokens);
+  return hasOutput ? planned : planTokens(requests, size.long, promptsYield);
+}
+
+function planTokens(requests: readonly StepRequest[], promptTokens: number, promptsYield: boolean): number[] {
   const planned = requests.map(({ readsPrompt, pendingTokens }) => (readsPrompt ? 0 : pendingTokens));
   const ranksWithToken = requests.filter(({ readsPrompt }) => !readsPrompt).map(({ rank }) => rank);
   const endRank = promptsYield
