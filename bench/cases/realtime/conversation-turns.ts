@@ -1,8 +1,14 @@
 /** Accuracy of the end of turns: complete sentences, and sentences that break off. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
+import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { detectTurns, type ListeningModels, openListeningModels } from '../../conversations/detected-turn.ts';
-import { completeSentences, type SpokenLine } from '../../corpus/conversations/callers.ts';
+import {
+  completeSentences,
+  type DictatedLine,
+  dictatedLines,
+  type SpokenLine,
+} from '../../corpus/conversations/callers.ts';
 import { conditionOf, underCondition } from '../../corpus/conversations/conditions.ts';
 import { amplitude, noise, scaled } from '../../corpus/noise.ts';
 import { type Row, report } from '../../report.ts';
@@ -14,6 +20,8 @@ const VOICES = 2;
 const CONCURRENT = 2;
 const CUT_SILENCE_S = 0.7;
 const COMPLETE_SILENCE_S = 1.2;
+/** Pause between the parts of a dictated value. */
+const DICTATION_PAUSE_S = 0.8;
 const MAX_END_MS = 500;
 /** Noise of a silent line. */
 const LINE_NOISE_DB = -66;
@@ -32,10 +40,12 @@ export async function benchConversationTurns(): Promise<void> {
   const sentences = (await completeSentences(VOICES)).filter(({ words }) => words.length >= MIN_WORDS);
   const complete = sentences.slice(0, CLIPS).map(completeClip);
   const cut = sentences.flatMap((sentence) => cutClip(sentence) ?? []).slice(0, CLIPS);
+  const dictated = (await dictatedLines()).map(dictatedClip);
   const models = await openListeningModels();
   try {
     const ends = await endsOf(models, complete, COMPLETE_SILENCE_S);
     const cutIns = await endsOf(models, cut, CUT_SILENCE_S);
+    const values = await endsOf(models, dictated, COMPLETE_SILENCE_S);
     const inTime = ends.filter((ms) => ms !== undefined && ms <= MAX_END_MS);
     const early = ends.filter((ms) => ms !== undefined && ms < 0);
     const ended = ends.filter((ms): ms is number => ms !== undefined && ms >= 0);
@@ -63,6 +73,12 @@ export async function benchConversationTurns(): Promise<void> {
         unit: 'ms',
       },
       { measure: 'the same, p95', ours: quantile(ended, 0.95), unit: 'ms' },
+      {
+        measure: `${dictated.length} callers who dictate a number or an address with pauses of ${DICTATION_PAUSE_S} s: cut off`,
+        ours: (100 * values.filter((ms) => ms !== undefined && ms < 0).length) / values.length,
+        unit: '%',
+        target: 10,
+      },
     ];
     await report('conversation-turns', 'Conversations: end of turn', rows, [
       `Synthetic speech of seven voices; a half clean, a half with pink noise (10 dB), over the telephone (G.711), or both. ${CONCURRENT} callers at a time, in real time.`,
@@ -73,10 +89,19 @@ export async function benchConversationTurns(): Promise<void> {
   }
 }
 
-function completeClip({ samples }: SpokenLine): Clip {
+function completeClip({ samples }: Pick<SpokenLine, 'samples'>): Clip {
   const last = samples.findLastIndex((sample) => Math.abs(sample) > SPEECH_LEVEL);
   const speech = samples.slice(0, last + 1);
   return { speech, endMs: (speech.length * 1000) / LISTEN_RATE_HZ };
+}
+
+/** Inserts the pauses of a speaker who dictates. */
+function dictatedClip({ samples, words, pausesAfter }: DictatedLine): Clip {
+  const pause = new Float32Array(DICTATION_PAUSE_S * LISTEN_RATE_HZ);
+  const cuts = pausesAfter.map((at) => Math.round(((words[at]?.endMs ?? 0) * LISTEN_RATE_HZ) / 1000));
+  const pieces = [0, ...cuts].map((from, i) => samples.slice(from, cuts[i]));
+  const speech = joined(pieces.flatMap((piece, i) => (i === 0 ? [piece] : [pause, piece])));
+  return completeClip({ samples: speech });
 }
 
 /** Cuts a sentence after the function word next to its middle; undefined without such a word. */

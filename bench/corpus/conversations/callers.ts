@@ -20,6 +20,7 @@ import { readWav, writeWav } from '../wav-file.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.cache/bench-callers');
 const LINES = join(import.meta.dirname, 'caller-lines.txt');
+const DICTATED = join(import.meta.dirname, 'dictated-values.txt');
 const TEXTS = join(import.meta.dirname, '../texts.txt');
 const KOKORO_VOICES = ['am_michael', 'af_bella', 'bm_george', 'af_nicole', 'am_puck', 'bf_emma'];
 /** Every third sentence is spoken by Piper, so that not all callers have the voice model of the service. */
@@ -62,6 +63,26 @@ export async function completeSentences(voices: number): Promise<SpokenLine[]> {
     all.map((text, i) => ({ text, voice: i + 2 * round })),
   );
   return await spokenLines(requests.flat());
+}
+
+/** Marks a pause of the speaker in the lines of dictated values. */
+const PAUSE_MARK = ' | ';
+
+/** A number or an address that is dictated in parts. */
+export interface DictatedLine extends SpokenLine {
+  /** Positions of the words after which the speaker pauses. */
+  readonly pausesAfter: readonly number[];
+}
+
+export async function dictatedLines(): Promise<DictatedLine[]> {
+  const lines = readFileSync(DICTATED, 'utf8').trim().split('\n');
+  const parts = lines.map((line) => line.split(PAUSE_MARK));
+  const spoken = await spokenLines(parts.map((of, voice) => ({ text: of.join(' '), voice })));
+  return spoken.map((line, at) => {
+    const counts = (parts[at] ?? []).slice(0, -1).map((part) => part.split(' ').length);
+    const pausesAfter = counts.map((_, i) => counts.slice(0, i + 1).reduce((sum, count) => sum + count, -1));
+    return { ...line, pausesAfter };
+  });
 }
 
 interface SpeechRequest {

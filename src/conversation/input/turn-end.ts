@@ -1,6 +1,6 @@
 /**
  * Ends turns whose speaker has finished. At marks of a pause, one model estimates this from the prosody, and the speech recognition from
- * the words (docs/decisions/end-of-turn.md).
+ * the words (docs/decisions/end-of-turn.md). Inside a dictated value, such as a telephone number, it waits longer.
  */
 
 import type { Float32Samples } from '../../contract/engines/audio.ts';
@@ -13,6 +13,14 @@ export const PAUSE_MARKS_MS = [200, 350, 800, 1_500, 2_500] as const;
 const TRANSCRIPT_PAUSE_MS = 800;
 /** A pause of this length ends the turn if the model fails, in ms. */
 const FALLBACK_PAUSE_MS = 1_500;
+
+/** Pause that may end a turn inside a dictated value, in ms. */
+const VALUE_PAUSE_MS: Readonly<Record<Eagerness, number>> = {
+  low: 2_500,
+  medium: 1_500,
+  auto: 1_500,
+  high: 1_500,
+};
 
 /** Probability above which the speaker has finished, at the first mark. */
 const MIN_PROBABILITY: Readonly<Record<Eagerness, number>> = {
@@ -40,11 +48,19 @@ export interface TurnEndOptions {
   readonly failed: (error: unknown) => void;
 }
 
+/** What the transcript of a pause says about its end. */
+export interface TranscribedEnd {
+  /** 0–1: whether the words are a complete sentence. */
+  readonly sentenceEnd: number;
+  /** Whether the words end inside a dictated value. */
+  readonly isInsideValue: boolean;
+}
+
 /** What is known in the present pause. */
 interface Pause {
   readonly stop: AbortController;
-  /** Estimate from the words; undefined until the transcript arrives. */
-  words: number | undefined;
+  /** Undefined until the transcript arrives. */
+  words: TranscribedEnd | undefined;
   /** Latest estimate from the prosody; undefined probability: the model failed. */
   latest:
     | { readonly itemId: string; readonly pauseMs: number; readonly prosody: number | undefined }
@@ -66,9 +82,9 @@ export class TurnEnd {
     void this.#ask(itemId, pauseMs, audio, this.#pause);
   }
 
-  /** The turn is transcribed up to its present pause. @param sentenceEnd whether the words are a complete sentence, 0–1. */
-  transcribed(sentenceEnd: number): void {
-    this.#pause.words = sentenceEnd;
+  /** The turn is transcribed up to its present pause. */
+  transcribed(words: TranscribedEnd): void {
+    this.#pause.words = words;
     this.#decide(this.#pause);
   }
 
@@ -100,7 +116,8 @@ export class TurnEnd {
       return;
     }
     if (words === undefined && this.#options.hasTranscripts && pauseMs < TRANSCRIPT_PAUSE_MS) return;
-    const probability = words === undefined ? prosody : combined(prosody, words);
+    if (words?.isInsideValue && pauseMs < VALUE_PAUSE_MS[eagerness]) return;
+    const probability = words === undefined ? prosody : combined(prosody, words.sentenceEnd);
     const relaxation = 1 + (pauseMs - PAUSE_MARKS_MS[0]) / RELAXATION_MS;
     if (probability >= MIN_PROBABILITY[eagerness] / relaxation) this.#options.ended(itemId);
   }

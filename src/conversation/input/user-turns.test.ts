@@ -196,6 +196,19 @@ describe('with semantic detection, a turn', () => {
     },
   );
 
+  test.each([
+    ['auto', 2900, 3100],
+    ['low', 3900, 4100],
+  ] as const)('goes on inside a dictated number for longer (%s)', async (eagerness, beforeMs, afterMs) => {
+    const stt = { deltas: ['My number', ' is 555.'] };
+    const detection = { ...SEMANTIC_VAD, eagerness };
+    const { hear, kinds } = listening({ script: SPEECH, detection, stt });
+    await hear(beforeMs);
+    expect(kinds()).toEqual(['speech_started']);
+    await hear(afterMs);
+    expect(kinds()).toContain('speech_stopped');
+  });
+
   test('waits for its words, if the engine transcribes during pauses', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const stt = { beforePreview: () => promise };

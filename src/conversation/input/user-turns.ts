@@ -26,6 +26,7 @@ import { ECHO_TAIL_MS, guardDecision, PROBE_MS } from './interruption-guard.ts';
 import { type SpeechContent, speechContent } from './speech-content.ts';
 import { PAUSE_MARKS_MS, TurnEnd } from './turn-end.ts';
 import { TurnGate } from './turn-gate.ts';
+import { endsInsideValue } from './unfinished-value.ts';
 
 /** Speech (samples) and playback (ms) that are compared to recognize an echo. */
 const ECHO_SPEECH_SAMPLES = 0.8 * LISTEN_RATE_HZ;
@@ -314,8 +315,9 @@ export class UserTurns {
     const isTurn = this.#turns.get(itemId) !== undefined && !this.#candidates.has(itemId);
     if (preview === undefined || !isTurn) return;
     // The preparation precedes the end of the turn, which uses it.
-    this.#deps.onPreview(itemId, preview.text);
-    this.#turnEnd?.transcribed(preview.sentenceEnd);
+    const { text, sentenceEnd } = preview;
+    this.#deps.onPreview(itemId, text);
+    this.#turnEnd?.transcribed({ sentenceEnd, isInsideValue: endsInsideValue(text) });
   }
 
   // Speech that may be an interruption.
