@@ -24,7 +24,19 @@ const OPENAI_TRANSCRIPTION = [
   'gpt-4o-mini-transcribe-2025-12-15',
   'gpt-transcribe',
 ];
-const LAST_IDS = [...VIDEO_IDS, 'svc-voice', ...OPENAI_SPEECH, ...OPENAI_TRANSCRIPTION];
+const OPENAI_REALTIME = [
+  'gpt-realtime',
+  'gpt-realtime-2025-08-28',
+  'gpt-realtime-1.5',
+  'gpt-realtime-2',
+  'gpt-realtime-2.1',
+  'gpt-realtime-mini',
+  'gpt-realtime-mini-2025-10-06',
+  'gpt-realtime-mini-2025-12-15',
+  'gpt-realtime-2.1-mini',
+];
+const OPENAI_IDS = [...OPENAI_SPEECH, ...OPENAI_TRANSCRIPTION, ...OPENAI_REALTIME];
+const LAST_IDS = [...VIDEO_IDS, 'svc-voice', ...OPENAI_IDS];
 const PRESETS = { voices: 'presets', compatibility: 'openai' } as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'config-test-'));
@@ -118,12 +130,10 @@ describe('defaults', () => {
     expect(config.modelIdleMs).toBe(1_800_000);
     expect([...config.models.embeddings]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
     expect([...config.models.video]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
-    expect([...config.models.conversation]).toMatchObject([
-      [
-        'svc-voice',
-        { stt: 'svc-stt', llm: 'qwen2.5-1.5b-instruct', tts: 'svc-tts', turnDetection: 'semantic_vad' },
-      ],
-    ]);
+    const parts = { stt: 'svc-stt', llm: 'qwen2.5-1.5b-instruct', tts: 'svc-tts' };
+    expect([...config.models.conversation]).toMatchObject(
+      ['svc-voice', ...OPENAI_REALTIME].map((id) => [id, { ...parts, turnDetection: 'semantic_vad' }]),
+    );
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
     expect(config.ignoredKeys).toEqual([]);
     expect(config.video).toEqual({ maxConcurrentJobs: 1 });

@@ -12,9 +12,9 @@ import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import { Quota } from '../../src/kit/limits/quota.ts';
 import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { RealtimeConnection } from './connection.ts';
-import { ConversationConnection } from './conversation/connection.ts';
+import { ConversationConnection, type ConversationConnectionDeps } from './conversation/connection.ts';
 import { type RealtimeMetrics, realtimeMetrics } from './metrics.ts';
-import { type Dialect, upgradeDialect } from './protocol/dialect.ts';
+import { upgradeDialect } from './protocol/dialect.ts';
 import { initialSession } from './session/session.ts';
 import type { Rules } from './state/realtime-machine.ts';
 
@@ -61,8 +61,8 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     this.#metrics = realtimeMetrics(deps.metrics);
     this.#audioMemory = audioBudget(deps.audioMemory ?? AUDIO_MEMORY);
     this.#conversations = new Map(
-      deps.conversations.ids.map((id) => {
-        const perOrganization = deps.conversations.get(id)?.sessionsPerOrganization ?? 0;
+      deps.conversations.ids.map((name) => {
+        const { id, sessionsPerOrganization: perOrganization } = requireModel(deps.conversations, name);
         return [id, new Quota('conversations', { perOrganization })];
       }),
     );
@@ -83,7 +83,10 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     const { dialect, fixed } = upgradeDialect(query, headers);
     const model = conversationModel(conversations, query);
     // Conversations have the names of OpenAI's current protocol, unless the client selects others.
-    if (model !== undefined) return this.#openConversation(caller, model, fixed ? dialect : 'ga');
+    if (model !== undefined) {
+      const modelId = query.get('model') ?? model.id;
+      return this.#openConversation(caller, { model, modelId, dialect: fixed ? dialect : 'ga' });
+    }
     return this.openConnection(
       caller,
       (released) =>
@@ -122,14 +125,17 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     await choice.measure();
   }
 
-  #openConversation(caller: Caller, model: ConversationModel, dialect: Dialect): ConversationConnection {
+  #openConversation(
+    caller: Caller,
+    request: Pick<ConversationConnectionDeps, 'model' | 'modelId' | 'dialect'>,
+  ): ConversationConnection {
+    const { model } = request;
     const release = this.#conversations.get(model.id)?.acquire(caller);
     const open = (released: (connection: ConversationConnection) => void) =>
       new ConversationConnection({
         ...this.#deps,
+        ...request,
         caller,
-        model,
-        dialect,
         metrics: this.#metrics,
         fasterSpeech: this.#speechChoices.get(model.id)?.fasterEngine,
         released(connection) {

@@ -19,10 +19,12 @@ afterAll(() => running?.stop());
 describe.concurrent('a conversation of three turns', () => {
   test('@openai/agents-realtime', async ({ onTestFinished }) => {
     const instructions = 'You use the agents package.';
-    const url = `${running.service.socketUrl}?model=svc-voice`;
+    // The default of the client.
+    const model = 'gpt-realtime-2.1';
+    const url = `${running.service.socketUrl}?model=${model}`;
     const client = openNodeClient(
       'conversation/agents.mjs',
-      { ...SETTINGS, instructions, url },
+      { ...SETTINGS, model, instructions, url },
       {},
       onTestFinished,
     );

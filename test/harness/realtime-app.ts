@@ -110,7 +110,10 @@ export function realtimeApp({
     stt: all(sttIds, stt),
     tts: only('svc-tts', tts),
     text: text === undefined ? NO_TABLE : only('llm', text),
-    conversations: text === undefined ? NO_TABLE : only('svc-voice', { ...CONVERSATION, ...conversation }),
+    conversations:
+      text === undefined
+        ? NO_TABLE
+        : all(['svc-voice', 'gpt-realtime'], { ...CONVERSATION, ...conversation }),
     vad,
     turnEnd,
     fastSpeech: { open: () => Promise.reject(new Error('a test has one speech model')) },

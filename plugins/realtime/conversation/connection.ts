@@ -37,6 +37,8 @@ export interface ConversationConnectionDeps
   readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly model: ConversationModel;
+  /** Id of the request: of the model, or of a name that follows it. */
+  readonly modelId: string;
   /** `spec` are the names of the beta protocol. */
   readonly dialect: Dialect;
   readonly metrics: RealtimeMetrics;
@@ -60,7 +62,8 @@ export class ConversationConnection implements SocketListener {
   constructor(deps: ConversationConnectionDeps) {
     this.#deps = deps;
     this.#metrics = new ConnectionMetrics(deps.metrics, deps.clock);
-    this.#session = initialConversationSession(newId('sess_'), deps.model, unixSeconds(deps.clock));
+    const { model, modelId, clock } = deps;
+    this.#session = initialConversationSession(newId('sess_'), model, unixSeconds(clock), modelId);
     this.#frames = new FrameQueue({
       ...deps,
       parse: parseConversationFrame,

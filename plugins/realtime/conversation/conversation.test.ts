@@ -4,7 +4,9 @@ import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
 import { called, FakeTextEngine, said } from '../../../test/doubles/fake-text-engine.ts';
 import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
 import { FakeVadEngine } from '../../../test/doubles/fake-vad-engine.ts';
+import { shake } from '../../../test/harness/handshake.ts';
 import { type RealtimeAppParts, realtimeAppOfTest } from '../../../test/harness/realtime-app.ts';
+import { KEY_A } from '../../../test/harness/test-app.ts';
 import type { RealtimeClient, ServerEventFrame } from '../../../tools/harness/clients/realtime-client.ts';
 
 const TURN = [
@@ -62,6 +64,18 @@ describe('a session', () => {
     });
     await client.close();
   });
+});
+
+test('a name of the model opens its sessions, and the limit of sessions counts both', async () => {
+  const { app, connect } = service({ conversation: { sessionsPerOrganization: 1 } });
+  const client = await connect('?model=gpt-realtime');
+  const { session } = await client.next('session.created');
+  expect(session).toMatchObject({ type: 'realtime', model: 'gpt-realtime', instructions: 'Be brief.' });
+  const url = `${app.url.replace('ws:', 'http:')}?model=svc-voice`;
+  const { status, body } = await shake(url, { 'x-api-key': KEY_A });
+  expect(status).toBe(429);
+  expect(JSON.parse(body).error.message).toContain('1 of 1 conversations in flight');
+  await client.close();
 });
 
 test('a turn has the hints and log probabilities of the session', async () => {

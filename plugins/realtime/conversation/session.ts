@@ -58,15 +58,16 @@ export interface ConversationSession extends Omit<SentSettings, 'settings'> {
   readonly echoes: Echoes;
 }
 
-/** The session of a connection that has sent no update. */
+/** The session of a connection that has sent no update. @param modelId id of the model in the request. */
 export function initialConversationSession(
   id: Id<'sess_'>,
   model: ConversationModel,
   startedS: number,
+  modelId = model.id,
 ): ConversationSession {
   return {
     id,
-    modelId: model.id,
+    modelId,
     expiresAt: startedS + model.maxSessionS,
     settings: initialSettings(model),
     voiceName: initialVoice(model.voice).name,

@@ -3,6 +3,7 @@ import type { ReadyReport } from './engine.ts';
 
 /** A conversation model of CONFIG. Its parts are models of other tasks. */
 export interface ConversationModel extends Omit<ConversationModelSettings, keyof ModelSettings> {
+  /** Also for a model that follows this one. */
   readonly id: string;
   ready(): ReadyReport;
 }

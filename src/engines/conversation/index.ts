@@ -27,6 +27,7 @@ export const conversation = defineFamily({
     };
     return { engines: new Map([...models].map(([id, settings]) => [id, open(id, settings)])) };
   },
+  follow: async (followed) => followed,
 });
 
 function languageOf(written: string | undefined, source: TableSource): string | undefined {

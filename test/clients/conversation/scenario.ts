@@ -19,7 +19,7 @@ import type { ClientMessage, NodeClient } from '../../harness/node-client.ts';
 
 /** Settings of a client: model, key, and the function with its output. */
 export const SETTINGS = {
-  model: 'svc-voice',
+  model: 'gpt-realtime',
   key: SERVICE_KEY,
   tool: {
     name: SCRIPT.table.call.name,
