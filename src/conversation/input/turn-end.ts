@@ -7,8 +7,19 @@ import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { TurnEndDetector } from '../../contract/engines/turn-end.ts';
 import type { Eagerness } from '../settings.ts';
 
-/** Lengths of a pause in ms at which the model is asked. It was trained with about 200 ms of silence. */
-export const PAUSE_MARKS_MS = [200, 350, 800, 1_500, 2_500] as const;
+/**
+ * Lengths of a pause at which the model is asked, and the share of {@link MIN_PROBABILITY} that then suffices: speakers hesitate
+ * mostly for less than a second. The model was trained with about 200 ms of silence.
+ */
+const PAUSE_MARKS = [
+  { ms: 200, share: 1 },
+  { ms: 350, share: 0.76 },
+  { ms: 800, share: 0.58 },
+  { ms: 1_100, share: 0.48 },
+  { ms: 1_500, share: 0.4 },
+  { ms: 2_500, share: 0.3 },
+] as const;
+export const PAUSE_MARKS_MS: readonly number[] = PAUSE_MARKS.map(({ ms }) => ms);
 /** From this pause on the prosody decides alone if no transcript has arrived, in ms. */
 const TRANSCRIPT_PAUSE_MS = 800;
 /** A pause of this length ends the turn if the model fails, in ms. */
@@ -29,8 +40,6 @@ const MIN_PROBABILITY: Readonly<Record<Eagerness, number>> = {
   auto: 0.55,
   high: 0.35,
 };
-/** Each second of silence after the first mark divides the minimum probability by one more. */
-const RELAXATION_MS = 1_000;
 /**
  * Weights of the log odds of both estimates, fitted to synthetic speech: 280 complete sentences, 278 that break off and 141 pauses
  * inside sentences (docs/decisions/end-of-turn.md).
@@ -118,8 +127,8 @@ export class TurnEnd {
     if (words === undefined && this.#options.hasTranscripts && pauseMs < TRANSCRIPT_PAUSE_MS) return;
     if (words?.isInsideValue && pauseMs < VALUE_PAUSE_MS[eagerness]) return;
     const probability = words === undefined ? prosody : combined(prosody, words.sentenceEnd);
-    const relaxation = 1 + (pauseMs - PAUSE_MARKS_MS[0]) / RELAXATION_MS;
-    if (probability >= MIN_PROBABILITY[eagerness] / relaxation) this.#options.ended(itemId);
+    const { share } = PAUSE_MARKS.findLast(({ ms }) => pauseMs >= ms) ?? PAUSE_MARKS[0];
+    if (probability >= share * MIN_PROBABILITY[eagerness]) this.#options.ended(itemId);
   }
 }
 

@@ -15,10 +15,12 @@ describe('the words end inside', () => {
     'The code is 4.',
     'My account number is 0049',
     'five five five, zero',
+    'The serial number is zero.',
   ])('a number: %s', (text) => expect(endsInsideValue(text)).toBe(true));
 
-  it.each(['It is spelled M-I-L.', 'That is S, M, I', 'b r o'])('spelled letters: %s', (text) =>
-    expect(endsInsideValue(text)).toBe(true),
+  it.each(['It is spelled M-I-L.', 'My name is spelled W.', 'That is S, M, I', 'b r o'])(
+    'spelled letters: %s',
+    (text) => expect(endsInsideValue(text)).toBe(true),
   );
 
   it.each([
@@ -52,6 +54,7 @@ describe('the words do not end inside a value', () => {
     'My email is anna.miller@example.com.',
     'My email is john at example dot com.',
     'My address is 48 Maple Avenue, Springfield, 62704.',
+    'The street address is 310 West Avenue, Austin, 78,701.',
     'The address is 10 Downing Street, London SW1A 2AA.',
   ])('because it is complete: %s', (text) => expect(endsInsideValue(text)).toBe(false));
 
@@ -67,6 +70,9 @@ describe('the words do not end inside a value', () => {
     'Between 10 and 12.',
     'From 10 to 20, 30.',
     'We need two or three.',
+    'My number one is tea.',
+    'The train leaves at nine.',
+    'She spelled it for me.',
     'What is your phone number?',
     'What is your address?',
     'I will send you an e-mail.',

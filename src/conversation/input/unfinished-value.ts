@@ -31,10 +31,11 @@ const SINGLE_NUMBER = /^(?:\d{1,3}(?:[.,]\d{3})*(?:[.,]\d{1,2})?|(?:19|20)\d\d)$
 const TWO_NUMBERS = /^[1-9]\d?[\s,-]+[1-9]\d?$/u;
 const DIGIT_WORD = 'zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple';
 const ANY_DIGIT_WORD = new RegExp(`\\b(?:${DIGIT_WORD})\\b`, 'giu');
-const DIGIT_WORDS_AT_END = new RegExp(`(?:\\b(?:${DIGIT_WORD})\\b[\\s,-]*){2,}$`, 'iu');
+const DIGIT_WORDS_AT_END = new RegExp(`(?:\\b(?:${DIGIT_WORD})\\b[\\s,-]*)+$`, 'iu');
 
-/** At least two single letters: "M-I-L", "s, m, i". */
-const LETTERS_AT_END = /(?:^|[\s,])\p{L}(?:(?:\s*[-,]\s*|\s+)\p{L})+$/u;
+/** At least two single letters: "M-I-L", "s, m, i"; one, if they are announced. */
+const LETTERS_AT_END =
+  /(?:^|[\s,])\p{L}(?:(?:\s*[-,]\s*|\s+)\p{L})+$|\b(?:spelled|spelt|spell it|spells)\b.*\b\p{L}$/isu;
 
 const MAIL_ANNOUNCED =
   /\b(?:e-?mail|mail|correo|courriel)(?:[\s-]?(?:address|adresse|electrónico|account))?,?\s+(?:is|it's|would be|ist|lautet|es|est|é|è)(?=\s|$)(?<address>.*)$/isu;
@@ -47,7 +48,8 @@ const ADDRESS_ANNOUNCED =
 const STREET_AT_END =
   /\d\p{L}?(?:\s+[\p{L}'’.]+){0,4}\s+(?:street|st|road|rd|avenue|ave|lane|drive|boulevard|blvd|square|court|way|place|terrace|crescent)$/iu;
 /** A postal code after a name ends an address: at least four digits, or the British form. */
-const POSTAL_CODE_AT_END = /\p{L}.*(?:\b\d{4,6}(?:-\d{3,4})?|\b[a-z]{1,2}\d[a-z\d]?\s*\d[a-z]{2})$/iu;
+const POSTAL_CODE_AT_END =
+  /\p{L}.*(?:\b(?:\d{4,6}|\d\d,\d{3})(?:-\d{3,4})?|\b[a-z]{1,2}\d[a-z\d]?\s*\d[a-z]{2})$/iu;
 
 /** Whether the speaker will probably go on after a pause, because the value at the end of the transcript has further parts. */
 export function endsInsideValue(transcript: string): boolean {
@@ -77,7 +79,8 @@ function endsInsideNumber(text: string): boolean {
   const words = DIGIT_WORDS_AT_END.exec(text);
   if (words !== null) {
     const count = words[0].match(ANY_DIGIT_WORD)?.length ?? 0;
-    return count < announcedDigits(text.slice(0, words.index)).digits;
+    const { digits, isAnnounced } = announcedDigits(text.slice(0, words.index));
+    return count < digits && (isAnnounced || count > 1);
   }
   const found = DIGITS_AT_END.exec(text);
   if (found === null) return false;

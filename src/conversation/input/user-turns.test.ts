@@ -158,7 +158,7 @@ describe('with semantic detection, a turn', () => {
     const { hear, kinds } = listening({ script, detection: SEMANTIC_VAD, turnEnd, stt });
     await hear(5400);
     expect(kinds()).toEqual(['speech_started']);
-    expect(turnEnd.requests).toHaveLength(5);
+    expect(turnEnd.requests).toHaveLength(6);
     await hear(5600);
     expect(kinds()).toContain('transcript_completed');
   });

@@ -17,12 +17,12 @@ afterEach(() => {
 
 describe('clauses', () => {
   test('are delivered in order, and end with the text', async () => {
-    open().push('Yes, we **do**. ');
+    open().push('We **do**. ');
     queue.push('The kitchen closes at ten. Anything');
     queue.push(' else?');
     queue.end();
     expect(await Array.fromAsync(queue)).toEqual([
-      'Yes, we do. ',
+      'We do. ',
       'The kitchen closes at ten. ',
       'Anything else?',
     ]);

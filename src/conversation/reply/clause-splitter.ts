@@ -1,12 +1,11 @@
 /**
- * Splits the text of a reply, while it arrives, into clauses to synthesize. The first clause is short, because the listener waits
- * for it; the others are sentences. A reply that arrives more slowly than it is spoken is split earlier ({@link takeEarly}).
+ * Splits the text of a reply, while it arrives, into clauses to synthesize. The first clause ends at its first pause, because the
+ * listener waits for it. The others are sentences. A reply that arrives more slowly than it is spoken is split earlier
+ * ({@link ClauseSplitter.takeEarly}).
  */
 
 import { SentenceChunker } from '../../audio/sentences.ts';
 
-/** Words of the first clause before a comma or another pause inside a sentence. */
-const MIN_FIRST_WORDS = 3;
 /** Words after which the first clause ends without a pause. */
 const MAX_FIRST_WORDS = 6;
 /** Words of a clause that is taken early without a pause at its end. */
@@ -60,7 +59,7 @@ export class ClauseSplitter {
   #takeFirst(): string | undefined {
     for (const { index, 0: pause } of this.#pending.matchAll(PAUSE)) {
       const end = index + pause.length;
-      if (wordsOf(this.#pending.slice(0, end)).length >= MIN_FIRST_WORDS) return this.#take(end);
+      if (hasWord(this.#pending.slice(0, end))) return this.#take(end);
     }
     const end = this.#lastWordStart(MAX_FIRST_WORDS);
     return end === undefined ? undefined : this.#take(end);
