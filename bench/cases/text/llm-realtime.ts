@@ -23,7 +23,7 @@ weights = "base"
 kind = "llama"
 `;
 const GROUP = '3 s';
-const ROUNDS = 10;
+const ROUNDS = 40;
 const CHUNK_MS = 100;
 /** Pause before the commit, so that all frames are read, as with a live client. */
 const SETTLE_MS = 60;

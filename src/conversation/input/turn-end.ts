@@ -14,9 +14,10 @@ import type { Eagerness } from '../settings.ts';
 const PAUSE_MARKS = [
   { ms: 200, share: 1 },
   { ms: 350, share: 0.76 },
-  { ms: 800, share: 0.58 },
-  { ms: 1_100, share: 0.48 },
-  { ms: 1_500, share: 0.4 },
+  { ms: 550, share: 0.62 },
+  { ms: 800, share: 0.52 },
+  { ms: 1_100, share: 0.44 },
+  { ms: 1_500, share: 0.38 },
   { ms: 2_500, share: 0.3 },
 ] as const;
 export const PAUSE_MARKS_MS: readonly number[] = PAUSE_MARKS.map(({ ms }) => ms);

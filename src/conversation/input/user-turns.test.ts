@@ -158,7 +158,7 @@ describe('with semantic detection, a turn', () => {
     const { hear, kinds } = listening({ script, detection: SEMANTIC_VAD, turnEnd, stt });
     await hear(5400);
     expect(kinds()).toEqual(['speech_started']);
-    expect(turnEnd.requests).toHaveLength(6);
+    expect(turnEnd.requests).toHaveLength(7);
     await hear(5600);
     expect(kinds()).toContain('transcript_completed');
   });
@@ -180,7 +180,7 @@ describe('with semantic detection, a turn', () => {
   test.each([
     [0.2, 5400],
     // A long pause can end a doubtful sentence.
-    [0.5, 2300],
+    [0.5, 2050],
   ])(
     'goes on while its words are a sentence with probability %d, although it sounds complete',
     async (sentenceEnd, toMs) => {

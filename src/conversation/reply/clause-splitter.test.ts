@@ -24,6 +24,13 @@ describe('the first clause', () => {
     expect(clausesOf(text)[0]).toBe('"Sure," ');
   });
 
+  test('ends at a comma before the next word arrives, except inside a number', () => {
+    expect(splitter.push('It costs 1,')).toEqual([]);
+    expect(splitter.push('250 euros,')).toEqual(['It costs 1,250 euros,']);
+    expect(splitter.push(' you know.')).toEqual([]);
+    expect(splitter.end()).toEqual([' you know.']);
+  });
+
   test('ends after six words without a pause', () => {
     const [first = ''] = clausesOf(
       'The next train to the airport leaves from platform three at a quarter past nine.',

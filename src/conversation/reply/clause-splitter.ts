@@ -11,8 +11,11 @@ const MAX_FIRST_WORDS = 6;
 /** Words of a clause that is taken early without a pause at its end. */
 const MIN_EARLY_WORDS = 5;
 
-/** A pause inside a sentence, with the white space that follows it. A comma inside a number has none. */
-const PAUSE = /[,;:،、；：—–][”"’)\]]*\s+/gu;
+/**
+ * A pause inside a sentence, with the white space that follows it. A comma inside a number has none. After a letter, a comma need not
+ * wait for what follows.
+ */
+const PAUSE = /[,;:،、；：—–][”"’)\]]*\s+|(?<=\p{L})[,;،、；，]$/gu;
 /** The same, or the end of a sentence that is not confirmed by the following text yet. */
 const EARLY_PAUSE = /[.!?…。！？,;:،、；：—–][”"’)\]]*\s+/gu;
 const WORD = /\S*[\p{L}\p{N}]\S*/gu;
