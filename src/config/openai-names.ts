@@ -1,7 +1,8 @@
 /**
  * Names of OpenAI's audio and realtime models, which clients send without any configuration (https://platform.openai.com/docs/models
- * and the types `SpeechModel`, `AudioModel` and `RealtimeSessionCreateRequest` of the package `openai`), and `kokoro`, the name of Kokoro-FastAPI's model. Each
- * follows a model of this service: the same engine and weights, also when CONFIG maps that model to another engine.
+ * and the types `SpeechModel`, `AudioModel` and `RealtimeSessionCreateRequest` of the package `openai`), and `kokoro`, the name of
+ * Kokoro-FastAPI's model. Each follows a model of this service: the same engine and weights, also when CONFIG maps that model to
+ * another engine.
  */
 
 export interface OpenaiName {

@@ -19,7 +19,7 @@ afterAll(() => running?.stop());
 describe.concurrent('a conversation of three turns', () => {
   test('@openai/agents-realtime', async ({ onTestFinished }) => {
     const instructions = 'You use the agents package.';
-    // The default of the client.
+    // The model that this client uses by default.
     const model = 'gpt-realtime-2.1';
     const url = `${running.service.socketUrl}?model=${model}`;
     const client = openNodeClient(

@@ -71,7 +71,7 @@ export async function benchNamedVoices(): Promise<void> {
     'Named voices of the embedded model',
     [...rows, ...SPEEDS.flatMap((speed) => speedRows(speed, measured))],
     [
-      `${TEXTS.length} English sentences per voice and speed; the presets are those of English. Voice prints are Resemblyzer's; words are those that Whisper base hears, the default of svc-stt.`,
+      `${TEXTS.length} English sentences per voice and speed; all presets are English voices. Voice prints are by Resemblyzer, transcripts by Whisper base (svc-stt).`,
       'A sentence is attributed to the voice whose other sentences have the most similar mean voice print.',
       ...notes,
     ],

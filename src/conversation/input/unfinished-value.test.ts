@@ -75,6 +75,8 @@ describe('the words do not end inside a value', () => {
     'She spelled it for me.',
     'What is your phone number?',
     'What is your address?',
+    'My email is down. Can you help me?',
+    'My address is correct, but the parcel was delivered to another house in our street.',
     'I will send you an e-mail.',
     'You and I.',
     'Do you deliver to the old town?',

@@ -37,14 +37,15 @@ const DIGIT_WORDS_AT_END = new RegExp(`(?:\\b(?:${DIGIT_WORD})\\b[\\s,-]*)+$`, '
 const LETTERS_AT_END =
   /(?:^|[\s,])\p{L}(?:(?:\s*[-,]\s*|\s+)\p{L})+$|\b(?:spelled|spelt|spell it|spells)\b.*\b\p{L}$/isu;
 
+/** An announced address is limited in length: longer text says something else. */
 const MAIL_ANNOUNCED =
-  /\b(?:e-?mail|mail|correo|courriel)(?:[\s-]?(?:address|adresse|electrónico|account))?,?\s+(?:is|it's|would be|ist|lautet|es|est|é|è)(?=\s|$)(?<address>.*)$/isu;
+  /\b(?:e-?mail|mail|correo|courriel)(?:[\s-]?(?:address|adresse|electrónico|account))?,?\s+(?:is|it's|would be|ist|lautet|es|est|é|è)(?=\s|$)(?<address>.{0,60})$/isu;
 const MAIL_ADDRESS =
   /(?:@|\b(?:at|arroba|arobase|chiocciola)\s+)[\w-]+\s*(?:\.|\b(?:dot|point|punto|ponto|punkt)\b)\s*\w{2,}/iu;
 const MAIL_PART_AT_END = /(?:@[\w-]*|\b(?:underscore|dot))$/iu;
 
 const ADDRESS_ANNOUNCED =
-  /\b(?:(?:address|adresse|anschrift|dirección|indirizzo|endereço)\s+(?:is|ist|lautet|es|est|é|è)(?=\s|$)|(?:live|deliver(?:ed)?(?: it)?|send it)\s+(?:at|to)\s+(?=\d))(?<address>.*)$/isu;
+  /\b(?:(?:address|adresse|anschrift|dirección|indirizzo|endereço)\s+(?:is|ist|lautet|es|est|é|è)(?=\s|$)|(?:live|deliver(?:ed)?(?: it)?|send it)\s+(?:at|to)\s+(?=\d))(?<address>.{0,60})$/isu;
 const STREET_AT_END =
   /\d\p{L}?(?:\s+[\p{L}'’.]+){0,4}\s+(?:street|st|road|rd|avenue|ave|lane|drive|boulevard|blvd|square|court|way|place|terrace|crescent)$/iu;
 /** A postal code after a name ends an address: at least four digits, or the British form. */
@@ -53,6 +54,8 @@ const POSTAL_CODE_AT_END =
 
 /** Whether the speaker will probably go on after a pause, because the value at the end of the transcript has further parts. */
 export function endsInsideValue(transcript: string): boolean {
+  // A question waits for its answer.
+  if (/[?？]\s*$/u.test(transcript)) return false;
   const text = transcript.slice(-END_CHARACTERS).replace(/[\s.,;:!?…–—-]+$/u, '');
   return (
     endsInsideMailAddress(text) ??

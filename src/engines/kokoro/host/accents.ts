@@ -37,7 +37,7 @@ export function accentedVoice(voice: ModelVoice, language: string): ModelVoice {
   return { kind: 'adaptation', adaptation: writeMix(accented) };
 }
 
-/** The default voice of each language, and the voices that are blended into others. */
+/** The default voice of each language, and the voice that gives other voices its accent. */
 export function languageVoices(): string[] {
   return FRONT_ENDS.flatMap(({ kokoroVoice, kokoroAccent }) => [
     kokoroVoice,
