@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { BACKGROUND_PATIENCE } from '../../tools/harness/patience.ts';
 import { launchService } from '../../tools/harness/services/launcher.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 import {
@@ -74,7 +75,7 @@ test('a clip is extended; segment and clip play side by side and in sequence', a
 
   await page.getByText(PROMPT).waitFor();
   await page.getByText('How this model works').waitFor();
-  await page.locator('video[aria-label="Segment"]').waitFor();
+  await page.locator('video[aria-label="Segment"]').waitFor(BACKGROUND_PATIENCE);
   await page.locator('video[aria-label="Clip"]').waitFor();
   await expectStateAccessible(page);
   await page.evaluate(COLLECT_EVENTS);
@@ -117,7 +118,7 @@ test('a stored video is extended, listed and deleted', async () => {
   await page.getByRole('button', { name: 'Extend', exact: true }).click();
   await page.getByLabel('Prompt').fill('And on.');
   await page.getByRole('button', { name: 'Create segment' }).click();
-  await page.locator('video[aria-label="Segment"]').waitFor();
+  await page.locator('video[aria-label="Segment"]').waitFor(BACKGROUND_PATIENCE);
   // The clip is the stored video that the segment continues.
   await page.locator('video[aria-label="Clip"]').waitFor();
   await page.getByRole('button', { name: 'All videos' }).click();

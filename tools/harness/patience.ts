@@ -4,5 +4,11 @@
  */
 export const PATIENCE_MS = 60_000 * Number(process.env.TEST_PATIENCE ?? 1);
 
+/**
+ * Options of a wait for background work, such as a video: under `SCHED_IDLE` it gets only the time of the cores that no other process
+ * needs.
+ */
+export const BACKGROUND_PATIENCE = { timeout: 4 * PATIENCE_MS } as const;
+
 /** Options of a wait, for the methods of Playwright and `vi.waitFor`. */
 export const PATIENCE = { timeout: PATIENCE_MS } as const;
