@@ -1,4 +1,4 @@
-/** A supervised process that echoes messages and exits at `die`. */
+/** A supervised process that echoes messages, exits at `die`, and sends its id at `pid`. */
 
 import { serveProcess } from '../../src/inference/workers/worker-main.ts';
 
@@ -11,6 +11,6 @@ serveProcess<EchoLoad, string, string, string>('Echo', (send) => ({
   load: ({ greeting }) => (greeting === '' ? new Promise(() => undefined) : Promise.resolve(greeting)),
   receive(message) {
     if (message === 'die') process.exit(3);
-    send(`${message}!`);
+    send(message === 'pid' ? `${process.pid}` : `${message}!`);
   },
 }));

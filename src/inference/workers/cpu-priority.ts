@@ -1,8 +1,8 @@
 /** CPU priorities of worker processes, which cannot be raised again. */
 
-import { dlopen } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { libc } from '../../kit/process/libc.ts';
 
 /** Linux scheduling class (sched.h): any other runnable thread preempts these threads immediately. */
 const SCHED_IDLE = 5;
@@ -36,16 +36,5 @@ export function setNice(level: number): void {
     } catch {
       // The thread has exited.
     }
-  }
-}
-
-/** The C library of this process: glibc, or musl if glibc is not present. */
-function libc() {
-  const open = (name: string) =>
-    dlopen(name, { sched_setscheduler: { args: ['int', 'int', 'ptr'], returns: 'int' } }).symbols;
-  try {
-    return open('libc.so.6');
-  } catch {
-    return open(`libc.musl-${process.arch === 'x64' ? 'x86_64' : 'aarch64'}.so.1`);
   }
 }

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { EchoLoad } from '../../../test/doubles/echo-process.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
+import { processState } from '../../../tools/harness/services/process-state.ts';
 import { ExitedWhileLoadingError, SupervisedProcess } from './supervised-process.ts';
 
 const ECHO = fileURLToPath(new URL('../../../test/doubles/echo-process.ts', import.meta.url));
@@ -31,7 +32,7 @@ function supervise(load: EchoLoad = { greeting: 'hello' }, entry = ECHO) {
   onTestFinished(() => supervised.close());
   const expectEvents = (...expected: string[]) => expect.poll(() => events).toEqual(expected);
   const pausesMs = () => log.lines.flatMap(({ fields }) => fields.restartInMs ?? []);
-  return { supervised, expectEvents, pausesMs };
+  return { supervised, events, expectEvents, pausesMs };
 }
 
 it('sends the load and messages in each direction', async () => {
@@ -56,6 +57,26 @@ it('restarts a crashed process with a backoff that doubles and that a completed 
   await expectEvents('loaded', 'exit', 'loaded', 'exit', 'loaded', 'exit', 'loaded');
   expect(pausesMs()).toEqual([100, 200, 100]);
 });
+
+it.runIf(process.platform === 'linux')(
+  'stops and continues a process, and closes a stopped one',
+  async () => {
+    const { supervised, events, expectEvents } = supervise();
+    await supervised.start();
+    supervised.send('pid');
+    await expect.poll(() => events.length).toBe(2);
+    const pid = Number(events.pop());
+    supervised.pause();
+    await expect.poll(() => processState(pid)).toBe('T');
+    supervised.send('one');
+    supervised.resume();
+    supervised.resume();
+    await expectEvents('loaded', 'one!');
+    supervised.pause();
+    await supervised.close();
+    expect(processState(pid) ?? 'Z').toBe('Z');
+  },
+);
 
 it('kills a process only when the watchdog expires', async () => {
   const { supervised, expectEvents, pausesMs } = supervise();

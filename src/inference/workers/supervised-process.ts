@@ -94,6 +94,19 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
     if (this.loaded) this.#send({ kind: 'message', message });
   }
 
+  /**
+   * Stops all threads of a loaded process until {@link resume}. A stopped process cannot notice the exit of this one, so it calls
+   * `killWithParent`.
+   */
+  pause(): void {
+    if (this.loaded) this.#child?.kill('SIGSTOP');
+  }
+
+  /** Idempotent. */
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
   /** Kills the process unless {@link stopWatchdog} is called within `timeoutMs`. */
   startWatchdog(timeoutMs: number): void {
     const child = this.#child;

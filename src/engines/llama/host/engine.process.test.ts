@@ -119,6 +119,24 @@ describe('audio inference', () => {
     const { text } = await all(engine, { say: ['received'] });
     expect(text).toBe('urgent some none');
   });
+
+  it('pauses the worker while it is urgent', async () => {
+    const signals: string[] = [];
+    for (const signal of ['pause', 'resume'] as const) {
+      const spy = vi.spyOn(SupervisedProcess.prototype, signal).mockImplementation(() => {
+        signals.push(signal);
+      });
+      onTestFinished(() => spy.mockRestore());
+    }
+    const audioLoad = new AudioLoad();
+    await openFake({ audioLoad });
+    audioLoad.set('some');
+    expect(signals).toEqual([]);
+    audioLoad.set('urgent');
+    expect(signals).toEqual(['pause']);
+    audioLoad.set('some');
+    expect(signals).toEqual(['pause', 'resume']);
+  });
 });
 
 describe('slots', () => {

@@ -18,6 +18,7 @@ import type { LlamaModelSettings } from '../settings.ts';
 import { buildGrammar, buildPrompt, type LlamaPrompt } from '../shared/prompt.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
 import { minTokens, type TokenCount } from '../shared/token-bounds.ts';
+import { AudioPause } from './audio-pause.ts';
 import { PendingResponse } from './pending-response.ts';
 import type { LlamaWorkerMeter } from './worker-metrics.ts';
 
@@ -79,6 +80,7 @@ export class LlamaWorkerClient {
   #aliveAtMs = 0;
   #lastId = 0;
   #closed = false;
+  readonly #pause: AudioPause;
   readonly #unsubscribe: (() => void) | undefined;
 
   constructor(options: LlamaWorkerOptions) {
@@ -122,8 +124,10 @@ export class LlamaWorkerClient {
         this.#handleCrash();
       },
     });
+    this.#pause = new AudioPause(this.#process);
     this.#unsubscribe = options.audioLoad?.subscribe((level) => {
-      if (this.#process.loaded) this.#process.send({ kind: 'audio_load', level });
+      this.#process.send({ kind: 'audio_load', level });
+      this.#pause.setUrgent(level === 'urgent');
     });
   }
 
@@ -181,6 +185,7 @@ export class LlamaWorkerClient {
   async close(): Promise<void> {
     this.#closed = true;
     this.#unsubscribe?.();
+    this.#pause.close();
     for (const response of this.#responses.values()) response.fail(shuttingDown());
     const closed = this.#process.close();
     this.#failWork(shuttingDown());

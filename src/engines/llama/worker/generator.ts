@@ -12,7 +12,6 @@ import type { LlamaModel } from './model.ts';
 import type { NativeContext, NativeSampler } from './native.ts';
 import { LlamaResponseReader } from './response-reader.ts';
 import { SequenceCache } from './sequence-cache.ts';
-import { StepGate } from './step-gate.ts';
 import { PromptTurns, planStep, type StepSize } from './step-plan.ts';
 import { ThreadBackoff } from './thread-backoff.ts';
 import { TokenText } from './token-text.ts';
@@ -91,10 +90,11 @@ export class LlamaGenerator {
   readonly #waiting = new Map<number, Generation>();
   readonly #active = new Map<number, ActiveResponse>();
   readonly #threads: ThreadBackoff;
-  readonly #gate = new StepGate(systemClock);
   readonly #promptTurns = new PromptTurns();
   #tokenMs: number;
   #isRunning = false;
+  /** Whether the process was paused during the running step, so that its duration says nothing about the machine. */
+  #wasPaused = false;
   /** The last step. */
   #step: Promise<void> = Promise.resolve();
 
@@ -122,10 +122,9 @@ export class LlamaGenerator {
     return true;
   }
 
-  /** While audio inference is urgent, no step starts for a limited time; while it runs, steps use half of the threads. */
+  /** Steps use half of the threads while audio inference runs. While it is urgent, the serving process pauses this one. */
   shareCores(level: AudioLoadLevel): void {
-    if (level === 'urgent') this.#gate.pause();
-    else this.#gate.resume();
+    if (level === 'urgent') this.#wasPaused = true;
     this.#threads.share(level !== 'none');
   }
 
@@ -134,7 +133,6 @@ export class LlamaGenerator {
     if (this.#isRunning) return;
     this.#isRunning = true;
     while (this.#waiting.size + this.#active.size > 0) {
-      await this.#gate.pass();
       this.#step = this.#runStep();
       await this.#step;
     }
@@ -157,6 +155,7 @@ export class LlamaGenerator {
     const counts = planStep(requests, size, this.#promptTurns.promptsYield);
     const tokens = counts.reduce((sum, count) => sum + count, 0);
     if (tokens === 0) return;
+    this.#wasPaused = false;
     const startMs = systemClock.monotonicMs();
     const outputs = new Map<number, number>();
     try {
@@ -176,7 +175,7 @@ export class LlamaGenerator {
       return;
     }
     this.#promptTurns.record(requests, counts, systemClock.monotonicMs() - startMs);
-    this.#recordStep(startMs, threads, tokens, responses.length);
+    if (!this.#wasPaused) this.#recordStep(startMs, threads, tokens, responses.length);
     await Promise.all([...outputs].map(([id, output]) => this.#sample(id, output)));
   }
 

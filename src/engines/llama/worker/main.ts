@@ -2,6 +2,7 @@
 
 import { setNice, setSchedIdle } from '../../../inference/workers/cpu-priority.ts';
 import { serveProcess } from '../../../inference/workers/worker-main.ts';
+import { killWithParent } from '../../../kit/process/child-lifecycle.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
 import { openGenerator } from './open-generator.ts';
 
@@ -14,6 +15,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
     async load(load) {
       if (load.lowPriority) setSchedIdle();
       else setNice(NICE_LEVEL);
+      killWithParent();
       opened = await openGenerator(load);
       return opened.loaded;
     },
