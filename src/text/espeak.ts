@@ -4,6 +4,34 @@
  * removed (its licence is GPL-3).
  */
 
+/** Interjections without a vowel, which eSpeak spells letter by letter, and words that sound like them. */
+const RESPELLED: Readonly<Record<string, string>> = {
+  brr: 'burr',
+  brrr: 'burr',
+  grr: 'gur',
+  grrr: 'gur',
+  hm: 'hmm',
+  'm-hm': 'um-hum',
+  mhm: 'um-hum',
+  mhmm: 'um-hum',
+  mm: 'hmm',
+  'mm-hm': 'um-hum',
+  'mm-hmm': 'um-hum',
+  mmhm: 'um-hum',
+  mmhmm: 'um-hum',
+  mmm: 'hmm',
+  pff: 'puff',
+  pfft: 'puff',
+  shh: 'shush',
+  shhh: 'shush',
+};
+const WITHOUT_VOWEL = /(?<![\p{L}\p{N}'’-])[bfghmprst]+(?:-hm+)?(?![\p{L}\p{N}'’-])/giu;
+
+/** Replaces interjections by words that eSpeak reads. The number of words is the same. */
+export function respellInterjections(text: string): string {
+  return text.replace(WITHOUT_VOWEL, (word) => RESPELLED[word.toLowerCase()] ?? word);
+}
+
 /** Returns the phonemes of a text in IPA, one line per clause. */
 export type Espeak = (text: string) => Promise<readonly string[]>;
 
@@ -22,5 +50,5 @@ export async function loadEspeak(voice = 'en-us'): Promise<Espeak> {
       if (before[i]?.has(listener) === false) process.off(event, listener);
     }
   });
-  return (text) => phonemize(text, voice);
+  return (text) => phonemize(respellInterjections(text), voice);
 }
