@@ -73,7 +73,7 @@ const importers = [
   [
     'ffi',
     '^bun:ffi$',
-    '^src/(sandbox/syscall-filter|inference/workers/cpu-priority|engines/llama/worker/cuda-driver|engines/espeak/worker/library)\\.ts$',
+    '^src/(sandbox/syscall-filter|kit/process/libc|engines/llama/worker/cuda-driver|engines/espeak/worker/library)\\.ts$',
   ],
   ['toml', 'node_modules/smol-toml/', '^src/config/config-file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/logging/json-logger\\.ts$'],
