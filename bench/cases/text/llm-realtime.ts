@@ -22,6 +22,7 @@ weights = "base"
 
 [models."${model}"]
 kind = "llama"
+weights = "${model}"
 `;
 const GROUP = '3 s';
 const ROUNDS = 40;
