@@ -79,9 +79,11 @@ export interface TextFrontEnd {
   readonly espeakVoice: string;
   /**
    * Voice of Kokoro for requests that name the language and no voice. The first letter of its name marks all voices of the
-   * language.
+   * language, unless it {@link borrowsKokoroVoice}.
    */
   readonly kokoroVoice: string;
+  /** Kokoro has no voice of the language: `kokoroVoice` is one of a language that sounds similar. */
+  readonly borrowsKokoroVoice?: true;
   /** Absent: voices of other languages are understood as they are. */
   readonly kokoroAccent?: KokoroAccent;
   /** The spoken form of a text: numbers, dates, amounts and abbreviations in words. Does not throw. Linear. */

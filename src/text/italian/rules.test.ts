@@ -12,6 +12,7 @@ const CASES: readonly (readonly [written: string, spoken: string])[] = [
   ['-5 gradi', 'meno cinque gradi'],
   ['1.234,56', 'milleduecentotrentaquattro virgola cinquantasei'],
   ['007', 'zero zero sette'],
+  ['Voto 8,5/10. Bene.', 'Voto otto virgola cinque su dieci. Bene.'],
   ['5,50 €', 'cinque euro e cinquanta centesimi'],
   ['0,50 €', 'cinquanta centesimi'],
   ['1.000.000 €', 'un milione di euro'],

@@ -503,7 +503,8 @@ function signs({ words }: LanguageTables): Rule[] {
     { pattern: /(?<![\p{L}\p{N}])'(?=[0-9]{2}(?![\p{L}\p{N}]))/gu, speak: () => '' },
     // A mark, such as 8,5/10.
     {
-      pattern: /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3}[.,][0-9]{1,2})\/(?=[0-9]{1,3}(?![\p{L}\p{N}/.,]))/gu,
+      pattern:
+        /(?<=(?<![\p{L}\p{N}.,])[0-9]{1,3}[.,][0-9]{1,2})\/(?=[0-9]{1,3}(?![\p{L}\p{N}/]|[.,][0-9]))/gu,
       speak: () => ` ${words.outOf} `,
     },
     // A ratio, such as 16:9; times were read before.

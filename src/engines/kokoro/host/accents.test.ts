@@ -21,17 +21,18 @@ function accented(voice: Parameters<typeof accentedVoice>[0], language: string):
 
 const sumOf = (weights: VoiceWeights) => Object.values(weights).reduce((sum, weight) => sum + weight, 0);
 
-const ACCENTS = FRONT_ENDS.flatMap(({ language, kokoroAccent }) =>
-  kokoroAccent === undefined ? [] : [{ language, ...kokoroAccent }],
+const ACCENTS = FRONT_ENDS.flatMap(({ language, kokoroVoice, kokoroAccent }) =>
+  kokoroAccent === undefined ? [] : [{ language, kokoroVoice, ...kokoroAccent }],
 );
 
 describe('in every language with an accent', () => {
-  test.each(ACCENTS)('$language: the shares are of voices of the language', ({ language, female, male }) => {
+  test.each(ACCENTS)('$language: the shares are of voices of its default voice', (accent) => {
+    const { kokoroVoice, female, male } = accent;
     for (const { name, share } of [female, male]) {
       expect(share).toBeGreaterThan(0);
       expect(share).toBeLessThanOrEqual(1);
       expect(presetNames()).toContain(name);
-      expect(languageOfPreset(name)).toBe(language);
+      expect(languageOfPreset(name)).toBe(languageOfPreset(kokoroVoice));
       expect(languageVoices()).toContain(name);
     }
   });

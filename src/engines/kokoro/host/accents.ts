@@ -26,7 +26,8 @@ export function accentedVoice(voice: ModelVoice, language: string): ModelVoice {
   if (mix === undefined) return voice;
   const isFemale = sumOf(mix.timbre, (name) => name.charAt(1) === 'f') >= 0.5;
   const added = isFemale ? accent.female : accent.male;
-  const own = sumOf(mix.timbre, (name) => languageOfPreset(name) === language);
+  const accentLanguage = languageOfPreset(added.name);
+  const own = sumOf(mix.timbre, (name) => languageOfPreset(name) === accentLanguage);
   if (own >= added.share) return voice;
   const share = (added.share - own) / (1 - own);
   const accented: KokoroMix = {

@@ -4,7 +4,10 @@ import { DEFAULT_LANGUAGE, FRONT_ENDS } from '../../../text/front-end.ts';
 import { presetNames } from './voice-mix.ts';
 
 const LANGUAGES: ReadonlyMap<string, string> = new Map(
-  FRONT_ENDS.map(({ kokoroVoice, language }) => [kokoroVoice.charAt(0), language]),
+  FRONT_ENDS.filter(({ borrowsKokoroVoice }) => !borrowsKokoroVoice).map(({ kokoroVoice, language }) => [
+    kokoroVoice.charAt(0),
+    language,
+  ]),
 );
 
 /** Names of the presets whose language has a front end. English ones are first. */
