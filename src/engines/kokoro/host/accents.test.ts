@@ -26,7 +26,7 @@ const ACCENTS = FRONT_ENDS.flatMap(({ language, kokoroVoice, kokoroAccent }) =>
 );
 
 describe('in every language with an accent', () => {
-  test.each(ACCENTS)('$language: the shares are of voices of its default voice', (accent) => {
+  test.each(ACCENTS)('$language: the added voices speak the same language as its default voice', (accent) => {
     const { kokoroVoice, female, male } = accent;
     for (const { name, share } of [female, male]) {
       expect(share).toBeGreaterThan(0);

@@ -38,7 +38,7 @@ export function accentedVoice(voice: ModelVoice, language: string): ModelVoice {
   return { kind: 'adaptation', adaptation: writeMix(accented) };
 }
 
-/** The default voice of each language, and the voice that gives other voices its accent. */
+/** The default voice of each language, and the voices that are blended into voices of other languages. */
 export function languageVoices(): string[] {
   return FRONT_ENDS.flatMap(({ kokoroVoice, kokoroAccent }) => [
     kokoroVoice,
