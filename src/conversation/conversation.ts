@@ -13,6 +13,7 @@ import type { VoiceLookup } from '../speak/stored-voices.ts';
 import { type ConversationError, invalidRequestError } from './events/errors.ts';
 import type { ConversationEvent, ConversationEventOf } from './events/server-events.ts';
 import { type UserEvent, UserTurns } from './input/user-turns.ts';
+import { promptMessages } from './items/prompt.ts';
 import { Playback } from './playback.ts';
 import { PromptCache } from './prompt-cache.ts';
 import { Replies } from './reply/replies.ts';
@@ -26,6 +27,7 @@ import {
   expectedRequest,
   initial,
   next,
+  promptStart,
   type ReplyEvent,
   type State,
 } from './state/conversation-machine.ts';
@@ -124,7 +126,7 @@ export class Conversation {
     });
     this.#promptCache = new PromptCache(
       { ...deps, onError: (error) => this.#logError('evaluation of the prompt failed', error) },
-      deps.settings,
+      { messages: promptMessages(deps.settings.instructions, []), tools: deps.settings.tools },
     );
     this.#expiry = setTimeout(() => this.#machine.dispatch({ kind: 'expired' }), deps.maxSessionMs);
   }
@@ -140,8 +142,8 @@ export class Conversation {
 
   /** @param eventId `event_id` of the client event, for errors. */
   command(command: Command, eventId: string | null): void {
-    if (command.kind === 'update_settings') this.#promptCache.update(command.settings);
     this.#machine.dispatch({ kind: 'command', command, eventId });
+    if (command.kind === 'update_settings') this.#evaluatePrompt();
   }
 
   /** Reports an error for a client event that is not a command. */
@@ -172,6 +174,13 @@ export class Conversation {
   #reported(event: UserEvent): void {
     const isStart = event.kind === 'speech_started';
     this.#machine.dispatch(isStart ? { ...event, unplayedMs: this.#playback.aheadMs } : event);
+    // Everything before the words of the user is known while the user speaks.
+    if (isStart) this.#evaluatePrompt();
+  }
+
+  #evaluatePrompt(): void {
+    const prompt = promptStart(this.#machine.state, this.#context());
+    if (prompt !== undefined) this.#promptCache.evaluate(prompt);
   }
 
   /** Starts the reply to a turn that has probably ended. It is discarded if the user continues. */

@@ -5,6 +5,7 @@ import type { ConversationModel } from '../contract/engines/conversation.ts';
 import type { FunctionTool } from '../contract/engines/text.ts';
 import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
+import { promptMessages } from './items/prompt.ts';
 
 /**
  * Loads the language model and evaluates the start of the prompt, so that the first turn does not wait for either.
@@ -20,5 +21,6 @@ export async function prepareConversation(
   requireModel(deps.stt, stt);
   requireModel(deps.tts, tts);
   const engine = requireModel(deps.text, llm);
-  await engine.prepare?.({ instructions, tools, fairnessKey: caller.keyId }, signal);
+  const messages = promptMessages(instructions, []);
+  await engine.prepare?.({ messages, tools, fairnessKey: caller.keyId }, signal);
 }

@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { PromptStart, TextEngine } from '../contract/engines/text.ts';
 import { waitForAbort } from '../kit/async/wait-for-abort.ts';
+import { promptMessages } from './items/prompt.ts';
 import { PromptCache } from './prompt-cache.ts';
 
-const INITIAL = { instructions: 'Be brief.', tools: [] };
+const prompt = (instructions: string) => ({ messages: promptMessages(instructions, []), tools: [] });
+const INITIAL = prompt('Be brief.');
 
 function opened(prepare: TextEngine['prepare']) {
   const errors: unknown[] = [];
@@ -24,38 +26,45 @@ function opened(prepare: TextEngine['prepare']) {
 test('evaluates a changed prompt once', async () => {
   const starts: PromptStart[] = [];
   const { cache, errors } = opened(async (start) => void starts.push(start));
-  cache.update(INITIAL);
-  const changed = { ...INITIAL, instructions: 'Be kind.' };
-  cache.update(changed);
-  cache.update({ ...changed });
+  cache.evaluate(prompt('Be brief.'));
+  cache.evaluate(prompt('Be kind.'));
+  cache.evaluate(prompt('Be kind.'));
   await cache.close();
-  expect(starts).toEqual([{ ...changed, fairnessKey: 'key_1' }]);
+  expect(starts).toEqual([{ ...prompt('Be kind.'), fairnessKey: 'key_1' }]);
+  expect(errors).toEqual([]);
+});
+
+test('an engine without a cache of prompts evaluates nothing', async () => {
+  const { cache, errors } = opened(undefined);
+  cache.evaluate(prompt('Be kind.'));
+  await cache.close();
   expect(errors).toEqual([]);
 });
 
 test('stops the evaluation of a prompt that is replaced, and at the end', async () => {
-  const stopped: string[] = [];
-  const { cache, errors } = opened(async ({ instructions }, signal) => {
+  const stopped: PromptStart['messages'][] = [];
+  const { cache, errors } = opened(async ({ messages }, signal) => {
     await waitForAbort(signal);
-    stopped.push(instructions);
+    stopped.push(messages);
     signal.throwIfAborted();
   });
-  cache.update({ ...INITIAL, instructions: 'First.' });
-  cache.update({ ...INITIAL, instructions: 'Second.' });
+  cache.evaluate(prompt('First.'));
+  cache.evaluate(prompt('Second.'));
   await cache.close();
-  expect(stopped).toEqual(['First.', 'Second.']);
+  expect(stopped).toEqual([prompt('First.').messages, prompt('Second.').messages]);
   expect(errors).toEqual([]);
 });
 
 test('stops the last evaluation at the end, after earlier ones have finished', async () => {
   const running = new Set<string>();
-  const { cache } = opened(async ({ instructions }, signal) => {
-    running.add(instructions);
+  const { cache } = opened(async ({ messages: [system] }, signal) => {
+    const text = system?.role === 'system' ? system.text : '';
+    running.add(text);
     await waitForAbort(signal);
-    running.delete(instructions);
+    running.delete(text);
   });
-  cache.update({ ...INITIAL, instructions: 'First.' });
-  cache.update({ ...INITIAL, instructions: 'Second.' });
+  cache.evaluate(prompt('First.'));
+  cache.evaluate(prompt('Second.'));
   await expect.poll(() => [...running]).toEqual(['Second.']);
   await cache.close();
   expect(running.size).toBe(0);
@@ -64,7 +73,7 @@ test('stops the last evaluation at the end, after earlier ones have finished', a
 test('reports an error', async () => {
   const failure = new Error('no memory');
   const { cache, errors } = opened(() => Promise.reject(failure));
-  cache.update({ ...INITIAL, instructions: 'Be kind.' });
+  cache.evaluate(prompt('Be kind.'));
   await expect.poll(() => errors).toEqual([failure]);
   await cache.close();
 });

@@ -1,10 +1,10 @@
-/** Evaluates the start of the prompt when the instructions or functions of a session change, so that the next turn does not wait. */
+/** Evaluates the start of the next prompt before the user has spoken, so that the turn does not wait for it. */
 
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { ConversationModel } from '../contract/engines/conversation.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { TaskGroup } from '../kit/async/task-group.ts';
-import type { ResponseSettings } from './settings.ts';
+import type { NextPrompt } from './state/reply-request.ts';
 
 export interface PromptCacheDeps extends Pick<Slots, 'text'> {
   readonly caller: Caller;
@@ -12,33 +12,33 @@ export interface PromptCacheDeps extends Pick<Slots, 'text'> {
   readonly onError: (error: unknown) => void;
 }
 
-type PromptSettings = Pick<ResponseSettings, 'instructions' | 'tools'>;
-
 export class PromptCache {
   readonly #deps: PromptCacheDeps;
   readonly #tasks = new TaskGroup<symbol>();
-  #current: PromptSettings;
+  /** The evaluated prompt as JSON. */
+  #current: string;
   /** The last evaluation. */
   #evaluation = Symbol('evaluation');
 
-  /** @param initial settings whose prompt is evaluated already. */
-  constructor(deps: PromptCacheDeps, initial: PromptSettings) {
+  /** @param initial is evaluated already. */
+  constructor(deps: PromptCacheDeps, initial: NextPrompt) {
     this.#deps = deps;
-    this.#current = initial;
+    this.#current = JSON.stringify(initial);
   }
 
-  /** Starts the evaluation of a changed prompt. It replaces the one in progress. */
-  update(settings: PromptSettings): void {
-    const { instructions, tools } = settings;
-    // A session keeps the list of functions that did not change.
-    if (instructions === this.#current.instructions && tools === this.#current.tools) return;
-    this.#current = settings;
+  /** Starts the evaluation, unless the prompt is unchanged. It replaces the one in progress. */
+  evaluate(prompt: NextPrompt): void {
     const { text, model, caller, onError } = this.#deps;
+    const engine = text.get(model.llm);
+    if (engine?.prepare === undefined) return;
+    const key = JSON.stringify(prompt);
+    if (key === this.#current) return;
+    this.#current = key;
     this.#tasks.stop(this.#evaluation);
     this.#evaluation = Symbol('evaluation');
     this.#tasks.start(this.#evaluation, async (signal) => {
       try {
-        await text.get(model.llm)?.prepare?.({ instructions, tools, fairnessKey: caller.keyId }, signal);
+        await engine.prepare?.({ ...prompt, fairnessKey: caller.keyId }, signal);
       } catch (error) {
         // The next turn evaluates the prompt, and reports the error if it persists.
         if (!signal.aborted) onError(error);

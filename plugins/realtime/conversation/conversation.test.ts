@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { PromptStart } from '../../../src/contract/engines/text.ts';
 import { lexiconEntry } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
 import { called, FakeTextEngine, said } from '../../../test/doubles/fake-text-engine.ts';
@@ -162,6 +163,27 @@ test('the intent of a transcription opens a session without a conversation, what
 });
 
 describe('a spoken turn', () => {
+  test('starts with the evaluation of the prompt before it', async () => {
+    const starts: PromptStart[] = [];
+    class CachingEngine extends FakeTextEngine {
+      async prepare(start: PromptStart): Promise<void> {
+        starts.push(start);
+      }
+    }
+    const client = await service({ text: new CachingEngine() }).connect();
+    await client.next('session.created');
+    client.send(say('Hi.'));
+    client.send({ type: 'response.create', response: { output_modalities: ['text'] } });
+    await client.next('response.done');
+    await speakTurn(client);
+    await client.next('input_audio_buffer.speech_started');
+    expect(starts.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
+      ['system'],
+      ['system', 'user', 'assistant'],
+    ]);
+    await client.close();
+  });
+
   test('is transcribed and answered with speech', async () => {
     const { connect, text, app } = service();
     const client = await connect();

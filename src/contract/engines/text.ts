@@ -109,10 +109,8 @@ export type TextEvent =
   | { readonly kind: 'tool_arguments'; readonly index: number; readonly text: string }
   | { readonly kind: 'end'; readonly reason: FinishReason; readonly tokens: TokenUsage };
 
-/** What the prompts of a conversation start with. */
-export interface PromptStart extends Pick<TextRequest, 'tools' | 'fairnessKey'> {
-  readonly instructions: string;
-}
+/** What the next prompt of a conversation starts with: the messages before those that are not known yet. */
+export type PromptStart = Pick<TextRequest, 'messages' | 'tools' | 'fairnessKey'>;
 
 /** A language model. */
 export interface TextEngine extends Loadable {
@@ -130,8 +128,8 @@ export interface TextEngine extends Loadable {
    */
   generate(request: TextRequest, signal: AbortSignal): AsyncIterable<TextEvent>;
   /**
-   * Loads the model if necessary, and evaluates the start of a conversation, so that requests with the same instructions and
-   * tools start sooner. Not billed. Absent for engines without a cache of prompts.
+   * Loads the model if necessary, and evaluates the start of a prompt, so that requests with the same first messages and the
+   * same tools start sooner. Not billed. Absent for engines without a cache of prompts.
    * @throws the errors of {@link generate}.
    */
   prepare?(start: PromptStart, signal: AbortSignal): Promise<void>;

@@ -43,6 +43,7 @@ import {
   MAX_OUT_OF_BAND,
   MAX_PENDING_TURNS,
   next,
+  promptStart,
 } from './conversation-machine.ts';
 
 const vad = (changes: object): Partial<ConversationSettings> => ({
@@ -138,13 +139,38 @@ describe('a detected turn', () => {
     expect(script.play(dropped('u')).names).toContain('response.created');
   });
 
+  const context = {
+    maxPromptTokens: undefined,
+    freshResponseId: 'resp_0' as const,
+    automaticParams: () => params(),
+  };
+
+  test('has a prompt that starts with what was known while the user spoke', () => {
+    const script = afterEvents([...spokenTurn('t'), ...spokenReply(0)]);
+    script.play(speechStarted('u'));
+    const start = promptStart(script.state, context);
+    expect(start?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant']);
+    script.play(committed('u'), transcribed('u'));
+    const words = { role: 'user', parts: [{ kind: 'text', text: 'Ask not.' }] };
+    expect(script.request).toMatchObject({ messages: [...(start?.messages ?? []), words] });
+    // The response adds a message.
+    expect(promptStart(script.state, context)).toBeUndefined();
+  });
+
+  test('has a prompt with functions, unless they are off', () => {
+    const tools = [{ name: 'look_up', description: undefined, parameters: undefined, strict: false }];
+    const settings = { ...SETTINGS, tools };
+    const startOf = (toolChoice: 'auto' | 'none') =>
+      promptStart(initial('conv_1', { ...settings, toolChoice }), context);
+    expect(startOf('auto')?.tools).toEqual(tools);
+    expect(startOf('none')?.tools).toEqual([]);
+    const tooLong = { ...context, maxPromptTokens: 1 };
+    const truncation = { kind: 'disabled' } as const;
+    expect(promptStart(initial('conv_1', { ...SETTINGS, truncation }), tooLong)).toBeUndefined();
+  });
+
   test('is prepared with the same request that its response has', () => {
     const script = afterEvents([speechStarted('u')]);
-    const context = {
-      maxPromptTokens: undefined,
-      freshResponseId: 'resp_0' as const,
-      automaticParams: () => params(),
-    };
     const request = expectedRequest(script.state, 'item_u', 'Ask not.', context);
     expect(request).toBeDefined();
     script.play(committed('u'), transcribed('u'));

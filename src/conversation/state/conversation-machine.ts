@@ -25,7 +25,7 @@ import {
 } from '../items/item-list.ts';
 import { playedTranscript } from '../items/played-words.ts';
 import type { ConversationSettings } from '../settings.ts';
-import { type ReplyRequest, replyRequest } from './reply-request.ts';
+import { type NextPrompt, type ReplyRequest, replyRequest } from './reply-request.ts';
 import * as response from './response.ts';
 
 /** Maximum number of responses outside the conversation. */
@@ -246,6 +246,20 @@ export function expectedRequest(
     context,
   );
   return effects.find((effect) => effect.kind === 'start_reply')?.request;
+}
+
+/**
+ * What the prompt of the next automatic response starts with. Undefined if that is not known, because a response is in progress, or
+ * if it does not fit into the context.
+ */
+export function promptStart(
+  { settings, items, responses }: State,
+  { maxPromptTokens }: Context,
+): NextPrompt | undefined {
+  if (responses.length > 0) return undefined;
+  const request = replyRequest({ settings }, items, settings.truncation, maxPromptTokens);
+  if (request.kind !== 'generate') return undefined;
+  return { messages: request.messages, tools: settings.toolChoice === 'none' ? [] : settings.tools };
 }
 
 const SHUTTING_DOWN: ConversationError = {

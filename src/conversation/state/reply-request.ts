@@ -1,6 +1,6 @@
 /** The request of a reply: what the language model receives and how the reply is delivered. */
 
-import type { ChatMessage } from '../../contract/engines/text.ts';
+import type { ChatMessage, PromptStart } from '../../contract/engines/text.ts';
 import type { ErrorBody } from '../events/server-events.ts';
 import type { ItemList } from '../items/item-list.ts';
 import { limitItems, promptMessages, promptTokens } from '../items/prompt.ts';
@@ -15,6 +15,9 @@ export type ReplyRequest =
     }
   /** Speak the configured fallback message, then fail. */
   | { readonly kind: 'failure'; readonly error: ErrorBody; readonly settings: ResponseSettings };
+
+/** What the next prompt starts with, before the words of the user. */
+export type NextPrompt = Pick<PromptStart, 'messages' | 'tools'>;
 
 /** Share of the context of the model that the retained items may use after a truncation. */
 export const DEFAULT_RETENTION_RATIO = 0.8;

@@ -178,6 +178,27 @@ describe('the shipped model', () => {
     expect(second.text).toBe(uncached.text);
   });
 
+  it('evaluates the start of the next turn in advance, up to the words of the user', async () => {
+    const fields = { fairnessKey: 'in advance', maxTokens: 8 };
+    const history: ChatMessage[] = [...SHORT, { role: 'assistant', text: 'A text format.', toolCalls: [] }];
+    await engine.prepare?.({ messages: history, tools: [], fairnessKey: fields.fairnessKey }, never);
+    const messages: ChatMessage[] = [...history, { role: 'user', parts: [{ kind: 'text', text: 'Thanks' }] }];
+    const { end, text } = await collectResponse(engine, { messages, ...fields });
+    // Left are: Thanks<|im_end|>⏎<|im_start|>ass istant⏎
+    expect(end.tokens.input - end.tokens.cached).toBe(7);
+    const unprepared = await collectResponse(engine, { messages, ...fields, fairnessKey: 'other key' });
+    expect(text).toBe(unprepared.text);
+  });
+
+  it('evaluates functions in advance', async () => {
+    const parameters = { type: 'object' };
+    const tools = [{ name: 'look_up', description: 'Looks up a table.', parameters, strict: false }];
+    const fields = { fairnessKey: 'functions', maxTokens: 8 };
+    await engine.prepare?.({ messages: [], tools, fairnessKey: fields.fairnessKey }, never);
+    const { end } = await collectResponse(engine, { tools, ...fields });
+    expect(end.tokens.cached).toBeGreaterThan(40);
+  });
+
   it('evaluates instructions once for several conversations of a key', async () => {
     const instructions = Array.from({ length: 60 }, (_, at) => `rule ${at}`).join(' ');
     const ask = async (text: string) => {

@@ -5,13 +5,7 @@
  */
 
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
-import type {
-  ChatMessage,
-  PromptStart,
-  TextEngine,
-  TextEvent,
-  TextRequest,
-} from '../../../contract/engines/text.ts';
+import type { PromptStart, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { BackgroundWorker } from '../../../inference/workers/background-worker.ts';
 import { ExitedWhileLoadingError } from '../../../inference/workers/supervised-process.ts';
 import { llamaFile } from '../shared/model-file.ts';
@@ -76,26 +70,8 @@ class LlamaEngine implements TextEngine {
     return usesBatchWorker ? this.#batchWorker.runJob(generate) : generate(this.#worker);
   }
 
-  async prepare({ instructions, tools, fairnessKey }: PromptStart, signal: AbortSignal): Promise<void> {
-    const messages: ChatMessage[] = [
-      ...(instructions === '' ? [] : [{ role: 'system', text: instructions } as const]),
-      // Templates require a message of the user.
-      { role: 'user', parts: [{ kind: 'text', text: '.' }] },
-    ];
-    const request: TextRequest = {
-      messages,
-      tools,
-      toolChoice: 'auto',
-      parallelToolCalls: true,
-      output: { kind: 'text' },
-      sampling: {},
-      stop: [],
-      maxTokens: 1,
-      priority: 'realtime',
-      fairnessKey,
-    };
-    // The evaluated tokens stay in the cache of the worker.
-    for await (const _ of this.#worker.generate(request, this.#info, signal));
+  async prepare(start: PromptStart, signal: AbortSignal): Promise<void> {
+    await this.#worker.prepare(start, this.#info, signal);
   }
 
   ready(): ReadyReport {

@@ -8,7 +8,7 @@ import { invalidRequest, ServiceError, shuttingDown } from '../../../contract/co
 import type { Logger } from '../../../contract/core/logger.ts';
 import type { InferenceSettings } from '../../../contract/core/settings.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
-import type { TextEvent, TextRequest } from '../../../contract/engines/text.ts';
+import type { PromptStart, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import type { AudioLoad } from '../../../inference/audio-load.ts';
 import { SupervisedProcess } from '../../../inference/workers/supervised-process.ts';
 import { systemClock } from '../../../kit/clock.ts';
@@ -40,6 +40,8 @@ const PRIORITY_RANKS: Readonly<Record<Priority, number>> = { realtime: 0, intera
 const PRIORITY_COUNT = Object.keys(PRIORITY_RANKS).length;
 /** Messages that prove progress of the model. A worker may convert prompts to tokens while inference hangs. */
 const PROGRESS: ReadonlySet<LlamaReply['kind']> = new Set(['events', 'finished', 'cancelled', 'failed']);
+/** Messages of the user with no common start. Templates require one. */
+const UNKNOWN_MESSAGES = ['.', 'A'] as const;
 /** llama.cpp uses 32-bit seeds; -1 means random. */
 const SEEDS = 2 ** 31;
 
@@ -62,6 +64,18 @@ export interface LlamaWorkerOptions {
   readonly loadTimeoutMs?: number;
   /** The worker is killed when it makes no progress for this time, in addition to the time for prompt processing. */
   readonly tokenTimeoutMs?: number;
+}
+
+/** Converts a prompt to tokens, when it is its turn. */
+type Convert = (prompt: LlamaPrompt) => Promise<Uint32Array>;
+
+interface Work {
+  readonly request: TextRequest;
+  readonly prompt: LlamaPrompt;
+  /** Description of the model. */
+  readonly known: LoadedLlama;
+  /** The tokens to which the model responds. */
+  readonly convert: (tokens: Convert) => Promise<Uint32Array>;
 }
 
 export class LlamaWorkerClient {
@@ -150,6 +164,47 @@ export class LlamaWorkerClient {
     signal.throwIfAborted();
     const prompt = buildPrompt(request, known.toolCallSyntax);
     requireFits(prompt, known);
+    yield* this.#respond({ request, prompt, known, convert: (tokens) => tokens(prompt) }, signal);
+  }
+
+  /**
+   * Evaluates the tokens with which all prompts with these first messages start. They stay in the cache of the worker.
+   * @throws the errors of {@link generate}.
+   */
+  async prepare(
+    { messages, tools, fairnessKey }: PromptStart,
+    known: LoadedLlama,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const requestOf = (text: string): TextRequest => ({
+      messages: [...messages, { role: 'user', parts: [{ kind: 'text', text }] }],
+      tools,
+      toolChoice: 'auto',
+      parallelToolCalls: true,
+      output: { kind: 'text' },
+      sampling: {},
+      stop: [],
+      maxTokens: 1,
+      priority: 'realtime',
+      fairnessKey,
+    });
+    const [one, other] = UNKNOWN_MESSAGES;
+    const request = requestOf(one);
+    const prompt = buildPrompt(request, known.toolCallSyntax);
+    const otherPrompt = buildPrompt(requestOf(other), known.toolCallSyntax);
+    requireFits(prompt, known);
+    const convert = async (tokens: Convert) => commonStart(await tokens(prompt), await tokens(otherPrompt));
+    // Its token is not used, and needs no grammar.
+    const text = { ...prompt, responseKind: 'text' } as const;
+    for await (const _ of this.#respond({ request, prompt: text, known, convert }, signal));
+  }
+
+  /** Generates a response to the tokens of a prompt. */
+  async *#respond(
+    { request, prompt, known, convert }: Work,
+    signal: AbortSignal,
+  ): AsyncGenerator<TextEvent, void, undefined> {
     const response = this.#admit(request);
     const arrivedMs = systemClock.monotonicMs();
     this.#tokenMs = known.tokenMs;
@@ -157,8 +212,10 @@ export class LlamaWorkerClient {
     signal.addEventListener('abort', abort, { once: true });
     try {
       const rank = PRIORITY_RANKS[request.priority];
-      response.hold(await this.#conversions.acquire(request.fairnessKey, signal, rank));
-      const tokens = await this.#tokenize(prompt, known, response);
+      const tokens = await convert(async (each) => {
+        response.hold(await this.#conversions.acquire(request.fairnessKey, signal, rank));
+        return await this.#tokenize(each, known, response);
+      });
       const generate = this.#generateCommand(request, prompt, known, { id: response.id, tokens });
       response.hold(await this.#slots.acquire(request.fairnessKey, signal, rank));
       this.#options.meter?.requestStarted(request.priority, arrivedMs, systemClock.monotonicMs());
@@ -346,6 +403,12 @@ function requireFits({ conversation }: LlamaPrompt, { contextTokens, tokenBounds
   const texts = conversation.messages.map(({ content }) => content.trim());
   const least = minTokens(texts, tokenBounds);
   if (least >= contextTokens) throw contextLengthExceeded(contextTokens, `at least ${least}`);
+}
+
+/** The common start of two prompts; the first one if they have none. */
+function commonStart(one: Uint32Array, other: Uint32Array): Uint32Array {
+  const end = one.findIndex((token, index) => token !== other[index]);
+  return end > 0 ? one.subarray(0, end) : one;
 }
 
 /** The wording of OpenAI's API, by which LiteLLM and LangChain recognize the error and choose a model with a longer context. */

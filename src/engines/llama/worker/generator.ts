@@ -12,7 +12,7 @@ import type { LlamaModel } from './model.ts';
 import type { NativeContext, NativeSampler } from './native.ts';
 import { LlamaResponseReader } from './response-reader.ts';
 import { SequenceCache } from './sequence-cache.ts';
-import { PromptTurns, planStep, type StepSize } from './step-plan.ts';
+import { PromptTurns, paddingOf, planStep, type StepSize } from './step-plan.ts';
 import { ThreadBackoff } from './thread-backoff.ts';
 import { TokenText } from './token-text.ts';
 
@@ -52,6 +52,8 @@ export interface GeneratorOptions {
   readonly model: LlamaModel;
   readonly context: NativeContext;
   readonly sequences: number;
+  /** Context length of a sequence. */
+  readonly contextTokens: number;
   /** Maximum tokens of prompts in a step. */
   readonly maxPromptTokens: number;
   readonly threads: number;
@@ -64,6 +66,8 @@ export interface StepSpeed {
   readonly stepMs: number;
   /** Evaluation time of a prompt token in ms, as part of a longer step. */
   readonly tokenMs: number;
+  /** Whether steps are padded, see {@link paddingOf}. */
+  readonly padsSteps: boolean;
 }
 
 /** A response in progress. */
@@ -158,14 +162,18 @@ export class LlamaGenerator {
     this.#wasPaused = false;
     const startMs = systemClock.monotonicMs();
     const outputs = new Map<number, number>();
+    const padded = responses.find(([, { pending }], index) => counts[index] === pending.length)?.[1];
+    const padding = padded === undefined ? 0 : this.#padding(padded, tokens);
     try {
       context.setThreads(threads);
-      context.initBatch(tokens);
+      context.initBatch(tokens + padding);
       for (const [index, [id, response]] of responses.entries()) {
-        const output = this.#addToBatch(response, counts[index] ?? 0);
+        const output = this.#addToBatch(response, counts[index] ?? 0, response === padded ? padding : 0);
         if (output !== undefined) outputs.set(id, output);
       }
       await context.decodeBatch();
+      if (padded !== undefined && padding > 0)
+        context.removeTokenCellsFromSequence(padded.sequence, padded.position, -1);
     } catch {
       // The state of the sequences is unknown.
       for (const [id, response] of responses) {
@@ -175,7 +183,7 @@ export class LlamaGenerator {
       return;
     }
     this.#promptTurns.record(requests, counts, systemClock.monotonicMs() - startMs);
-    if (!this.#wasPaused) this.#recordStep(startMs, threads, tokens, responses.length);
+    if (!this.#wasPaused) this.#recordStep(startMs, threads, tokens + padding, responses.length);
     await Promise.all([...outputs].map(([id, output]) => this.#sample(id, output)));
   }
 
@@ -249,14 +257,28 @@ export class LlamaGenerator {
     }
   }
 
-  /** @returns index of the output after the last pending token. */
-  #addToBatch(response: ActiveResponse, count: number): number | undefined {
+  /** Number of tokens to add to a step after the last token of a response. */
+  #padding({ position, pending }: ActiveResponse, stepTokens: number): number {
+    const { speed, maxPromptTokens, contextTokens } = this.#options;
+    const padding = speed.padsSteps ? paddingOf(stepTokens) : 0;
+    const hasRoom =
+      stepTokens + padding <= maxPromptTokens && position + pending.length + padding <= contextTokens;
+    return hasRoom ? padding : 0;
+  }
+
+  /**
+   * @param padding number of tokens to evaluate after the last pending one, on which they have no influence.
+   * @returns index of the output after the last pending token.
+   */
+  #addToBatch(response: ActiveResponse, count: number, padding: number): number | undefined {
     if (count === 0) return undefined;
     const { context } = this.#options;
     const { sequence, position, pending } = response;
     const tokens = pending.slice(0, count);
     const wanted = count === pending.length ? Uint32Array.of(count - 1) : new Uint32Array();
-    const [output] = context.addToBatch(sequence, position, tokens, wanted);
+    const evaluated = new Uint32Array(count + padding);
+    evaluated.set(tokens);
+    const [output] = context.addToBatch(sequence, position, evaluated, wanted);
     this.#cache.append(sequence, tokens);
     response.position += count;
     response.pending = pending.subarray(count);

@@ -6,11 +6,14 @@ import { readCudaDriver, unusableGpu } from './cuda-driver.ts';
 import { LlamaGenerator, type StepSpeed } from './generator.ts';
 import { type LlamaModel, loadLlamaModel } from './model.ts';
 import type { NativeContext } from './native.ts';
+import { MAX_PADDING, TOKEN_BLOCK } from './step-plan.ts';
 
 /** Maximum prompt tokens of a step. llama.cpp allocates memory for the outputs of all of them. */
 const MAX_PROMPT_TOKENS = { cpu: 128, cuda: 512 } as const;
 /** Tokens with which the speed is measured. */
 const MEASURED_TOKENS = 32;
+/** A padded step must take at most this share of the time. */
+const MIN_SAVING = 0.95;
 /** The first run reads the weights from the disk. */
 const SPEED_RUNS = 2;
 
@@ -39,7 +42,15 @@ export async function openGenerator(load: LoadLlama): Promise<OpenedGenerator> {
   });
   if (!(await context.init())) throw new Error('There is not enough memory for the context.');
   const speed = await measureSpeed(model, context);
-  const generator = new LlamaGenerator({ model, context, sequences: slots, maxPromptTokens, threads, speed });
+  const generator = new LlamaGenerator({
+    model,
+    context,
+    sequences: slots,
+    contextTokens,
+    maxPromptTokens,
+    threads,
+    speed,
+  });
   const { toolCallSyntax } = model.template;
   const { tokenBounds } = model;
   const loaded = {
@@ -59,9 +70,10 @@ function unusableCuda(): string | undefined {
   return driver && unusableGpu(driver);
 }
 
-/** Measures the speed of a step with one token and of a step with a prompt: the fastest of several runs. */
+/** Measures the speed of steps with one token and with a prompt: the fastest of several runs. */
 async function measureSpeed(model: LlamaModel, context: NativeContext): Promise<StepSpeed> {
   const [token = 0] = model.tokenize('a');
+  let isReversible = false;
   const fastestMs = async (tokens: number): Promise<number> => {
     let fastest = Number.POSITIVE_INFINITY;
     for (let run = 0; run < SPEED_RUNS; run += 1) {
@@ -70,9 +82,13 @@ async function measureSpeed(model: LlamaModel, context: NativeContext): Promise<
       context.addToBatch(0, 0, new Uint32Array(tokens).fill(token), Uint32Array.of(tokens - 1));
       await context.decodeBatch();
       fastest = Math.min(fastest, systemClock.monotonicMs() - startMs);
+      isReversible = context.removeTokenCellsFromSequence(0, tokens >> 1, -1);
       context.disposeSequence(0);
     }
     return fastest;
   };
-  return { tokenMs: (await fastestMs(MEASURED_TOKENS)) / MEASURED_TOKENS, stepMs: await fastestMs(1) };
+  const tokenMs = (await fastestMs(MEASURED_TOKENS)) / MEASURED_TOKENS;
+  const isFullFaster =
+    (await fastestMs(TOKEN_BLOCK)) < MIN_SAVING * (await fastestMs(TOKEN_BLOCK - MAX_PADDING));
+  return { tokenMs, stepMs: await fastestMs(1), padsSteps: isReversible && isFullFaster };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PromptTurns, planStep, type StepRequest } from './step-plan.ts';
+import { PromptTurns, paddingOf, planStep, type StepRequest } from './step-plan.ts';
 
 const prompt = (pendingTokens: number, rank = 1, key = 'a'): StepRequest => ({
   rank,
@@ -12,6 +12,21 @@ const token = (rank = 1): StepRequest => ({ rank, key: 'a', pendingTokens: 1, re
 
 /** Short and long steps of one size. */
 const upTo = (tokens: number) => ({ short: tokens, long: tokens });
+
+describe('paddingOf', () => {
+  it.each([
+    [1, 0],
+    [11, 0],
+    [12, 4],
+    [15, 1],
+    [16, 0],
+    [17, 0],
+    [29, 3],
+    [32, 0],
+  ])('adds to a step of %i tokens: %i', (tokens, padding) => {
+    expect(paddingOf(tokens)).toBe(padding);
+  });
+});
 
 describe('planStep', () => {
   it('gives every response its next token, whatever the prompts need', () => {
