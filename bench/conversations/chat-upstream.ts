@@ -2,6 +2,8 @@
 
 const FIRST_TOKEN_MS = 100;
 const TOKENS_PER_SECOND = 60;
+/** Id of the default speech model. */
+export const KOKORO = 'svc-tts';
 
 export interface ChatUpstream {
   readonly baseUrl: string;
@@ -32,12 +34,9 @@ export function startChatUpstream(replies: readonly string[]): ChatUpstream {
   };
 }
 
-/** CONFIG of the conversation model `svc-voice` with the scripted language model and one speech model. */
-export function scriptedConversation(upstream: ChatUpstream, speech: 'kokoro' | 'piper'): string {
+/** CONFIG of the conversation model `svc-voice` with the scripted language model. @param tts id of the speech model; default: chosen by the service. */
+export function scriptedConversation(upstream: ChatUpstream, tts?: string): string {
   return `
-[models."speech"]
-kind = "${speech}"
-
 [models."scripted"]
 kind = "upstream"
 task = "chat"
@@ -47,8 +46,7 @@ model = "scripted"
 [models."svc-voice"]
 kind = "conversation"
 llm = "scripted"
-tts = "speech"
-`;
+${tts === undefined ? '' : `tts = "${tts}"\n`}`;
 }
 
 function events(reply: string, signal: AbortSignal): ReadableStream<string> {

@@ -6,7 +6,7 @@ import type { ConversationModel } from '../../src/contract/engines/conversation.
 import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { prepareConversation } from '../../src/conversation/prepare.ts';
-import { SpeechChoice } from '../../src/conversation/speech-choice.ts';
+import { type SessionSpeech, SpeechChoice } from '../../src/conversation/speech-choice.ts';
 import { ByteBudget, type ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import { Quota } from '../../src/kit/limits/quota.ts';
@@ -70,22 +70,26 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
   }
 
   /**
-   * Creates a connection for a request that is about to be upgraded. Call its `closed` if the upgrade fails.
+   * Creates a connection for a request that is about to be upgraded. Call its `closed` if the upgrade fails. For a conversation, it
+   * first loads the models and prepares the language model for its instructions.
    * @throws ServiceError `rate_limited` if the organization has too many open connections; `invalid_request`
-   *   for an unknown value of `events`.
+   *   for an unknown value of `events`; `overloaded` (`model_loading`) while a model is loading.
    */
-  open(
+  async open(
     caller: Caller,
     query: URLSearchParams,
     headers: Headers,
-  ): RealtimeConnection | ConversationConnection {
+    signal: AbortSignal,
+  ): Promise<RealtimeConnection | ConversationConnection> {
     const { rules, conversations } = this.#deps;
     const { dialect, fixed } = upgradeDialect(query, headers);
     const model = conversationModel(conversations, query);
-    // Conversations have the names of OpenAI's current protocol, unless the client selects others.
     if (model !== undefined) {
+      await prepareConversation(model, this.#deps, caller, signal);
+      const speech = await this.#speechChoice(model)?.choose();
       const modelId = query.get('model') ?? model.id;
-      return this.#openConversation(caller, { model, modelId, dialect: fixed ? dialect : 'ga' });
+      // Conversations have the names of OpenAI's current protocol, unless the client selects others.
+      return this.#openConversation(caller, { model, modelId, dialect: fixed ? dialect : 'ga' }, speech);
     }
     return this.openConnection(
       caller,
@@ -105,48 +109,45 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
         }),
     );
   }
-  /**
-   * Loads the models of a conversation, if the request is for one, and prepares the language model for its instructions.
-   * @throws ServiceError `overloaded` (`model_loading`) while a model is loading.
-   */
-  async prepare(caller: Caller, query: URLSearchParams, signal: AbortSignal): Promise<void> {
-    const model = conversationModel(this.#deps.conversations, query);
-    if (model === undefined) return;
-    await prepareConversation(model, this.#deps, caller, signal);
-    if (model.choosesSpeech) await this.#chooseSpeech(model);
-  }
 
-  async #chooseSpeech(model: ConversationModel): Promise<void> {
+  /** Undefined if sessions of the model keep its speech engine. */
+  #speechChoice(model: ConversationModel): SpeechChoice | undefined {
+    if (!model.choosesSpeech) return undefined;
     const { tts, text } = this.#deps;
     const engines = { tts: requireModel(tts, model.tts), text: requireModel(text, model.llm) };
     const choice =
       this.#speechChoices.get(model.id) ?? new SpeechChoice({ ...this.#deps, ...engines, model: model.id });
     this.#speechChoices.set(model.id, choice);
-    await choice.measure();
+    return choice;
   }
 
   #openConversation(
     caller: Caller,
     request: Pick<ConversationConnectionDeps, 'model' | 'modelId' | 'dialect'>,
+    speech: SessionSpeech | undefined,
   ): ConversationConnection {
-    const { model } = request;
-    const release = this.#conversations.get(model.id)?.acquire(caller);
+    let releaseQuota: (() => void) | undefined;
+    const release = () => {
+      releaseQuota?.();
+      speech?.release();
+    };
     const open = (released: (connection: ConversationConnection) => void) =>
       new ConversationConnection({
         ...this.#deps,
         ...request,
         caller,
         metrics: this.#metrics,
-        fasterSpeech: this.#speechChoices.get(model.id)?.fasterEngine,
+        fasterSpeech: speech?.fasterEngine,
         released(connection) {
-          release?.();
+          release();
           released(connection);
         },
       });
     try {
+      releaseQuota = this.#conversations.get(request.model.id)?.acquire(caller);
       return this.openConnection(caller, open) as ConversationConnection;
     } catch (error) {
-      release?.();
+      release();
       throw error;
     }
   }

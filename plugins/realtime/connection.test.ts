@@ -81,8 +81,9 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
       maxTextCharacters: 5000,
     },
   });
-  const connect = () => {
-    const connection = connections.open(CALLER, new URLSearchParams(), new Headers());
+  const connect = async () => {
+    const { signal } = new AbortController();
+    const connection = await connections.open(CALLER, new URLSearchParams(), new Headers(), signal);
     const socket = new FakeSocket(connection);
     connection.opened(socket);
     const send = (event: object) => connection.received(JSON.stringify(event));
@@ -100,7 +101,7 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
 describe('an unexpected error', () => {
   it('closes the socket with 1011 and releases everything, including the slot', async () => {
     const { connections, connect, vad, log } = service();
-    const { socket, send } = connect();
+    const { socket, send } = await connect();
     send({
       type: 'session.update',
       session: { audio: { input: { turn_detection: { type: 'server_vad' } } } },
@@ -113,7 +114,7 @@ describe('an unexpected error', () => {
     expect(vad.streams[0]?.isClosed).toBe(true);
     await settled();
     // It would be rejected while the slot is in use, and would not end while anything is open.
-    expect(() => connect()).not.toThrow();
+    await expect(connect()).resolves.toBeDefined();
     await connections.close();
     expect(log.lines).toMatchObject([{ level: 'error', fields: { request_id: CALLER.requestId } }]);
   });
@@ -135,7 +136,7 @@ describe('a session.update that names a voice', () => {
         return found;
       },
     });
-    const { socket, send, speak } = connect();
+    const { socket, send, speak } = await connect();
     send(naming('tts-vc-voice_1'));
     send({ type: 'input_audio_buffer.append', audio: '*' });
     speak();
@@ -156,7 +157,7 @@ describe('a session.update that names a voice', () => {
 
   it('is rejected in that field if the lookup fails, and the rest applies', async () => {
     const { connections, connect, log } = service({ find: () => Promise.reject(new Error('private words')) });
-    const { socket, send } = connect();
+    const { socket, send } = await connect();
     send({ type: 'session.update', session: { voice: 'tts-vc-voice_1', speed: 2 } });
     await settled();
     expect(socket.sent.slice(1)).toMatchObject([
@@ -172,7 +173,7 @@ describe('a session.update that names a voice', () => {
   it('is discarded if the client has disconnected, but close waits for the lookup', async () => {
     const { found, tell } = waiting();
     const { connections, connect } = service({ find: () => found });
-    const { socket, send } = connect();
+    const { socket, send } = await connect();
     send(naming('tts-vc-voice_1'));
     socket.close(1000);
     let isOver = false;
@@ -189,7 +190,7 @@ describe('a session.update that names a voice', () => {
 
 it('a response.create uses the session settings and ignores overrides (spec 6.1)', async () => {
   const { connections, connect, tts } = service();
-  const { socket, speak } = connect();
+  const { socket, speak } = await connect();
   speak({ modalities: ['text'], output_modalities: ['text'], model: 'none', voice: 'none' });
   await settled();
   const done = { status: 'completed', output_modalities: ['audio'] };
@@ -202,10 +203,10 @@ describe('the shutdown', () => {
   it('waits for connections that were opened after an earlier drain, until their usage rows are stored', async () => {
     const { promise: stored, resolve: store } = Promise.withResolvers<void>();
     const { connections, connect } = service({ storing: () => stored });
-    connect();
+    await connect();
     await connections.close();
 
-    const { socket, speak } = connect();
+    const { socket, speak } = await connect();
     speak();
     let isOver = false;
     const closing = connections.close().then(() => {
@@ -216,13 +217,13 @@ describe('the shutdown', () => {
     expect(isOver).toBe(false);
     store();
     await closing;
-    expect(() => connect()).not.toThrow();
+    await expect(connect()).resolves.toBeDefined();
     await connections.close();
   });
 
   it('closes busy connections immediately if its deadline has already passed', async () => {
     const { connections, connect } = service();
-    const { socket, speak } = connect();
+    const { socket, speak } = await connect();
     speak();
     await connections.drain(AbortSignal.abort());
     expect(socket.closedWith).toBe(CLOSE.goingAway);

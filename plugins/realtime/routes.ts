@@ -55,8 +55,7 @@ export const REALTIME_ROUTES: readonly Route<RealtimeServices>[] = [
     },
     async handle({ caller, request, query, set }, { connections }: RealtimeServices) {
       if (query.has('call_id')) throw noCalls();
-      await connections.prepare(caller, query, request.signal);
-      const connection = connections.open(caller, query, request.headers);
+      const connection = await connections.open(caller, query, request.headers, request.signal);
       upgrade(request, connection, {
         protocol: PROTOCOL,
         headers: { 'x-request-id': caller.requestId },

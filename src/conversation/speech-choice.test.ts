@@ -7,7 +7,7 @@ import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { FastSpeech } from '../contract/engines/fast-speech.ts';
 import type { TextEngine, TextEvent } from '../contract/engines/text.ts';
-import { SpeechChoice } from './speech-choice.ts';
+import { type SessionSpeech, SpeechChoice } from './speech-choice.ts';
 
 const FAST = new FakeTtsEngine();
 
@@ -49,21 +49,51 @@ function choosing({ secondMs, text, fastSpeech = { open: async () => FAST } }: M
   return { choice, log, counts: () => ({ syntheses, hasGenerated: tokens > 0 }) };
 }
 
-test('the engine of the model stays if it is fast enough, measured once', async () => {
+/** The engines of sessions that open one after another. */
+async function openSessions(choice: SpeechChoice, count: number) {
+  const sessions = [];
+  for (let session = 0; session < count; session++) sessions.push(await choice.choose());
+  return sessions;
+}
+
+const enginesOf = (sessions: readonly SessionSpeech[]) => sessions.map(({ fasterEngine }) => fasterEngine);
+
+test('the engine of the model serves one session if it is fast enough, measured once', async () => {
   const { choice, log, counts } = choosing({ secondMs: 800 });
-  await Promise.all([choice.measure(), choice.measure()]);
-  expect(choice.fasterEngine).toBeUndefined();
+  const sessions = await Promise.all([choice.choose(), choice.choose()]);
+  expect(enginesOf(sessions)).toEqual([undefined, FAST]);
   expect(counts()).toEqual({ syntheses: 1, hasGenerated: true });
   expect(log.lines).toMatchObject([
-    { fields: { model: 'svc-voice', speech: 'default', real_time_factor: 0.8 } },
+    {
+      fields: { model: 'svc-voice', speech: 'default', real_time_factor: 0.8, default_speech_sessions: 1 },
+    },
   ]);
 });
 
-test('a faster engine is opened if speech would stop while the language model generates', async () => {
+test('it serves as many sessions as the machine can synthesize in real time', async () => {
+  const { choice } = choosing({ secondMs: 190 });
+  const sessions = await openSessions(choice, 5);
+  expect(enginesOf(sessions)).toEqual([undefined, undefined, undefined, FAST, FAST]);
+});
+
+test('a session that ends makes room, once', async () => {
+  const { choice } = choosing({ secondMs: 300 });
+  const [first, second, third] = await openSessions(choice, 3);
+  expect(third?.fasterEngine).toBe(FAST);
+  third?.release();
+  first?.release();
+  first?.release();
+  expect(enginesOf(await openSessions(choice, 2))).toEqual([undefined, FAST]);
+  second?.release();
+  expect(enginesOf(await openSessions(choice, 1))).toEqual([undefined]);
+});
+
+test('a faster engine serves all sessions if speech would stop while the language model generates', async () => {
   const { choice, log } = choosing({ secondMs: 900 });
-  await choice.measure();
-  expect(choice.fasterEngine).toBe(FAST);
-  expect(log.lines).toMatchObject([{ fields: { speech: 'fast', real_time_factor: 0.9 } }]);
+  expect(enginesOf(await openSessions(choice, 1))).toEqual([FAST]);
+  expect(log.lines).toMatchObject([
+    { fields: { speech: 'fast', real_time_factor: 0.9, default_speech_sessions: 0 } },
+  ]);
 });
 
 test('an engine that cannot be opened is reported, and the model keeps its own', async () => {
@@ -71,15 +101,30 @@ test('an engine that cannot be opened is reported, and the model keeps its own',
     secondMs: 2000,
     fastSpeech: { open: () => Promise.reject(new Error('offline')) },
   });
-  await choice.measure();
-  expect(choice.fasterEngine).toBeUndefined();
+  const sessions = await openSessions(choice, 1);
+  expect(enginesOf(sessions)).toEqual([undefined]);
+  sessions[0]?.release();
+  expect(log.lines.map(({ message }) => message)).toEqual([
+    'speech of conversations',
+    'the faster speech model could not be opened',
+  ]);
+});
+
+test('a measurement that fails is reported, and the model keeps its engine', async () => {
+  const failing = { prepare: async () => undefined, generate: () => failure() } as unknown as TextEngine;
+  const { choice, log } = choosing({ secondMs: 100, text: failing });
+  expect(enginesOf(await openSessions(choice, 2))).toEqual([undefined, undefined]);
   expect(log.lines.map(({ message }) => message)).toEqual(['choice of the speech model failed']);
 });
 
 test('an upstream language model is not asked', async () => {
   const text = new FakeTextEngine();
   const { choice } = choosing({ secondMs: 100, text });
-  await choice.measure();
-  expect(choice.fasterEngine).toBeUndefined();
+  expect(enginesOf(await openSessions(choice, 1))).toEqual([undefined]);
   expect(text.requests).toEqual([]);
 });
+
+// biome-ignore lint/correctness/useYield: it fails before its first event.
+async function* failure(): AsyncGenerator<TextEvent> {
+  throw new Error('no memory');
+}

@@ -1,6 +1,7 @@
 /**
- * Chooses the speech engine of a conversation model: its own, or a faster one if the machine cannot synthesize in real time while the
- * language model generates on the same cores (docs/decisions/conversations.md).
+ * Chooses the speech engine of each session of a conversation model: that of the model, for as many concurrent sessions as the machine can
+ * synthesize in real time while the language model generates on the same cores, and a faster one for the others
+ * (docs/decisions/conversations.md).
  */
 
 import type { Clock } from '../contract/core/clock.ts';
@@ -14,8 +15,10 @@ const SENTENCE = 'Thank you for your call. How can I help you this morning?';
 const PROMPT = 'Tell me a long story about a lighthouse.';
 /** More tokens than are generated during the measurement. */
 const MAX_TOKENS = 256;
-/** Synthesis time as a share of the length of the audio. The rest is reserved for the other steps of a turn. */
+/** Synthesis time of one session as a share of the length of the audio. The rest is reserved for the other steps of a turn. */
 const MAX_REAL_TIME_FACTOR = 0.85;
+/** The same of several sessions that speak at the same time. Their transcriptions and the speech of others need the rest. */
+const MAX_SHARED_FACTOR = 0.6;
 const FAIRNESS_KEY = 'measurement';
 
 export interface SpeechChoiceDeps {
@@ -28,36 +31,68 @@ export interface SpeechChoiceDeps {
   readonly log: Logger;
 }
 
+/** The speech engine of a session. */
+export interface SessionSpeech {
+  /** Undefined: the engine of the model. */
+  readonly fasterEngine: TtsEngine | undefined;
+  /** The session has ended. Idempotent. */
+  release(): void;
+}
+
 export class SpeechChoice {
   readonly #deps: SpeechChoiceDeps;
-  #measurement: Promise<void> | undefined;
-  #fasterEngine: TtsEngine | undefined;
+  #maxSessions: Promise<number> | undefined;
+  /** Sessions with the engine of the model. */
+  #sessions = 0;
 
   constructor(deps: SpeechChoiceDeps) {
     this.#deps = deps;
   }
 
-  /** The faster engine; undefined before the measurement, or if the model keeps its own. */
-  get fasterEngine(): TtsEngine | undefined {
-    return this.#fasterEngine;
+  /** Chooses for a new session. The first call measures for a few seconds. Never rejects: after an error, the model keeps its engine. */
+  async choose(): Promise<SessionSpeech> {
+    this.#maxSessions ??= this.#measure();
+    const maxSessions = await this.#maxSessions;
+    if (this.#sessions >= maxSessions) {
+      const fasterEngine = await this.#openFaster();
+      if (fasterEngine !== undefined) return { fasterEngine, release: () => undefined };
+    }
+    this.#sessions += 1;
+    let isOpen = true;
+    const release = () => {
+      if (isOpen) this.#sessions -= 1;
+      isOpen = false;
+    };
+    return { fasterEngine: undefined, release };
   }
 
-  /** Measures with the first call, for a few seconds. Never rejects: after an error, the model keeps its engine. */
-  measure(): Promise<void> {
-    this.#measurement ??= this.#choose();
-    return this.#measurement;
-  }
-
-  async #choose(): Promise<void> {
+  async #openFaster(): Promise<TtsEngine | undefined> {
     const { model, fastSpeech, log } = this.#deps;
     try {
+      return await fastSpeech.open();
+    } catch (error) {
+      log.error('the faster speech model could not be opened', error, { model });
+      return undefined;
+    }
+  }
+
+  /** Number of concurrent sessions that the engine of the model can serve. */
+  async #measure(): Promise<number> {
+    const { model, log } = this.#deps;
+    try {
       const factor = await this.#realTimeFactor();
-      const isFastEnough = factor <= MAX_REAL_TIME_FACTOR;
-      if (!isFastEnough) this.#fasterEngine = await fastSpeech.open();
-      const speech = isFastEnough ? 'default' : 'fast';
-      log.info('speech of conversations', { model, speech, real_time_factor: Number(factor.toFixed(2)) });
+      const sessions =
+        factor > MAX_REAL_TIME_FACTOR ? 0 : Math.max(1, Math.floor(MAX_SHARED_FACTOR / factor));
+      log.info('speech of conversations', {
+        model,
+        speech: sessions === 0 ? 'fast' : 'default',
+        real_time_factor: Number(factor.toFixed(2)),
+        default_speech_sessions: sessions,
+      });
+      return sessions;
     } catch (error) {
       log.error('choice of the speech model failed', error, { model });
+      return Number.POSITIVE_INFINITY;
     }
   }
 

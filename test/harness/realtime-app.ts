@@ -34,6 +34,8 @@ export interface RealtimeAppParts {
   readonly text?: TextEngine;
   /** Replaces settings of the conversation model. */
   readonly conversation?: Partial<ConversationModel>;
+  /** The faster speech model. Default: cannot be opened. */
+  readonly fastSpeech?: TtsEngine;
   /** Ids of the transcription engine. Default: `svc-stt`. */
   readonly sttIds?: readonly string[];
   readonly perOrganization?: number;
@@ -95,6 +97,7 @@ export function realtimeApp({
   billing,
   text,
   conversation,
+  fastSpeech,
   tls,
   ...more
 }: RealtimeAppParts) {
@@ -116,7 +119,7 @@ export function realtimeApp({
         : all(['svc-voice', 'gpt-realtime'], { ...CONVERSATION, ...conversation }),
     vad,
     turnEnd,
-    fastSpeech: { open: () => Promise.reject(new Error('a test has one speech model')) },
+    fastSpeech: { open: async () => fastSpeech ?? Promise.reject(new Error('there is one speech model')) },
     voices,
     lexicons: fakeLexicons(lexicon),
     calls,

@@ -4,7 +4,7 @@ import { decodeToFloat32 } from '../../../src/audio/codec.ts';
 import { wavFile } from '../../../tools/harness/media/wav-files.ts';
 import { launchService, SERVICE_KEY } from '../../../tools/harness/services/launcher.ts';
 import { Caller, Player } from '../../conversations/caller.ts';
-import { scriptedConversation, startChatUpstream } from '../../conversations/chat-upstream.ts';
+import { KOKORO, scriptedConversation, startChatUpstream } from '../../conversations/chat-upstream.ts';
 import { spokenLines } from '../../corpus/conversations/callers.ts';
 import { seededRandom } from '../../corpus/noise.ts';
 import { SOCKET_RATE_HZ } from '../../realtime/appends.ts';
@@ -40,7 +40,7 @@ export async function benchConversationBargeIn(): Promise<void> {
   const upstream = startChatUpstream(REPLIES);
   const interruptions: Interruption[] = [];
   try {
-    const service = await launchService({ config: scriptedConversation(upstream, 'kokoro') });
+    const service = await launchService({ config: scriptedConversation(upstream, KOKORO) });
     try {
       const call = async (seed: number) => {
         const random = seededRandom(seed);

@@ -79,6 +79,31 @@ test('a name of the model opens its sessions, and the limit of sessions counts b
   await client.close();
 });
 
+test('sessions beyond those that the speech model can serve use the faster one', async () => {
+  const fastSpeech = new FakeTtsEngine();
+  // 0.1 s of audio take 80 ms.
+  const tts = new FakeTtsEngine({ before: () => app.clock.advance(80) });
+  const { app, connect } = service({ tts, fastSpeech, conversation: { choosesSpeech: true } });
+  const hear = async (client: RealtimeClient) => {
+    client.send(say('Hi.'));
+    client.send({ type: 'response.create' });
+    await client.next('response.done');
+  };
+  const [first, second] = [await connect(), await connect()];
+  await hear(first);
+  expect(fastSpeech.requests).toEqual([]);
+  const requests = tts.requests.length;
+  await hear(second);
+  expect(fastSpeech.requests).not.toEqual([]);
+  expect(tts.requests).toHaveLength(requests);
+  await first.close();
+  await expect.poll(() => app.connections.count).toBe(1);
+  const third = await connect();
+  await hear(third);
+  expect(tts.requests.length).toBeGreaterThan(requests);
+  await Promise.all([second.close(), third.close()]);
+});
+
 test('a turn has the hints and log probabilities of the session', async () => {
   const token = { bytes: [65, 115, 107], logProbability: -0.5 };
   const stt = new FakeSttEngine({ tokens: [[token], []] });
