@@ -34,7 +34,7 @@ export function startChatUpstream(replies: readonly string[]): ChatUpstream {
   };
 }
 
-/** CONFIG of the conversation model `svc-voice` with the scripted language model. @param tts id of the speech model; default: chosen by the service. */
+/** CONFIG of the conversation model `svc-voice` with the scripted language model. @param tts id of the speech model; absent: the service chooses it. */
 export function scriptedConversation(upstream: ChatUpstream, tts?: string): string {
   return `
 [models."scripted"]

@@ -54,7 +54,7 @@ export async function benchConversation(): Promise<void> {
     `${lines.length} turns of ${new Set(lines.map(({ conversation }) => conversation)).size} conversations, spoken in real time by seven synthetic voices.`,
     'Baseline: 500 ms of silence, faster-whisper base (int8), llama.cpp until the end of the first sentence, kokoro-onnx, one after another, with the same weights and two threads. The time of voice activity detection is not included.',
     'Upstream: a scripted language model, 100 ms to the first token, 60 tokens per second.',
-    'Default speech: without `tts` in CONFIG, Kokoro serves as many sessions as it can on the machine, and Piper the others.',
+    'Automatic speech model: without `tts` in CONFIG, Kokoro serves as many sessions as the machine can synthesize in real time, and Piper serves the others.',
   ]);
 }
 
@@ -97,7 +97,7 @@ async function upstreamRows(lines: readonly CallerLine[]): Promise<Row[]> {
     return [
       ...(await withSpeech(upstream, KOKORO, (service) => singleRows(service, conversations))),
       ...(await withSpeech(upstream, undefined, (service) =>
-        concurrentRows(service, conversations, 'default speech', { p95Ms: 2000, underruns: 0 }),
+        concurrentRows(service, conversations, 'automatic speech model', { p95Ms: 2000, underruns: 0 }),
       )),
       ...(await withSpeech(upstream, KOKORO, (service) =>
         concurrentRows(service, conversations, 'Kokoro for all'),
