@@ -3,6 +3,7 @@
 import { type Id, newId } from '../contract/core/id.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { VadEngine, VadEvent, VadSettings } from '../contract/engines/engine.ts';
+import { MachineRunner } from '../kit/async/machine-runner.ts';
 import { type AudioFormat, sameFormat } from './audio-format.ts';
 import { type DetectionTiming, detectionTiming, listenSamples, sameDetection } from './detection-timing.ts';
 import { DetectorFeed } from './detector-feed.ts';
@@ -98,7 +99,15 @@ export class TurnSegmenter {
   /** Position of the first sample of the current format. */
   #formatStartMs = 0;
   #detection: VadSettings | undefined;
-  #state: TurnState = initial;
+  /** Only the calls and the detector dispatch events, never an effect or a report: each event takes effect at its call. */
+  readonly #machine = new MachineRunner<TurnState, TurnEvent, TurnEffect>({
+    initial,
+    next,
+    perform: (effect) => this.#perform(effect),
+    failed: (error) => {
+      throw error;
+    },
+  });
   /** Buffered audio by format. The last buffer has the current format. Empty before the first audio. */
   #buffers: InputBuffer[] = [];
   #feed: DetectorFeed | undefined;
@@ -125,7 +134,7 @@ export class TurnSegmenter {
   configure(format: AudioFormat, detection: VadSettings | undefined): void {
     const isOther = !sameFormat(format, this.#format);
     if (this.#isClosed || (!isOther && sameDetection(detection, this.#detection))) return;
-    this.#dispatch({ kind: 'configured', by: detection ? 'detector' : 'client' });
+    this.#machine.dispatch({ kind: 'configured', by: detection ? 'detector' : 'client' });
     const buffer = this.#buffers.at(-1);
     if (isOther && buffer) {
       this.#formatStartMs += (buffer.receivedSamples * 1000) / buffer.format.rateHz;
@@ -149,10 +158,10 @@ export class TurnSegmenter {
       // The limit counts all audio of an active turn. If the retained bytes fit, committing that turn frees
       // capacity.
       if (this.#retainedBytes() + bytes.length > this.#deps.maxBufferedBytes) return false;
-      this.#dispatch({ kind: 'limit_reached' });
+      this.#machine.dispatch({ kind: 'limit_reached' });
     }
     this.#buffer().push(bytes);
-    if (this.#state.kind === 'manual') return true;
+    if (this.#machine.state.kind === 'manual') return true;
     if (this.#active?.isPausePending) this.#deliver(this.#active);
     this.#detect();
     this.#reportPending();
@@ -162,14 +171,14 @@ export class TurnSegmenter {
   /** Ends the turn with the last appended byte. Returns false if nothing is buffered. */
   commit(): boolean {
     const hasAudio = this.#active !== undefined || this.#buffers.some(({ isEmpty }) => !isEmpty);
-    this.#dispatch({ kind: 'commit_requested', hasAudio });
+    this.#machine.dispatch({ kind: 'commit_requested', hasAudio });
     this.#reportPending();
     return hasAudio;
   }
 
   /** Discards the buffered audio and drops an active turn. */
   clear(): void {
-    this.#dispatch({ kind: 'clear_requested' });
+    this.#machine.dispatch({ kind: 'clear_requested' });
     this.#reportPending();
   }
 
@@ -177,7 +186,7 @@ export class TurnSegmenter {
   endPausedTurn(itemId: Id<'item_'>): void {
     const active = this.#active;
     if (active?.turn.itemId !== itemId) return;
-    this.#dispatch({ kind: 'turn_completed', endSample: active.pausedSample });
+    this.#machine.dispatch({ kind: 'turn_completed', endSample: active.pausedSample });
     this.#detect();
     this.#reportPending();
   }
@@ -250,12 +259,6 @@ export class TurnSegmenter {
   #replaceBuffers(...buffers: InputBuffer[]): void {
     for (const buffer of this.#buffers) if (!buffers.includes(buffer)) buffer.close();
     this.#buffers = buffers;
-  }
-
-  #dispatch(event: TurnEvent): void {
-    const { state, effects } = next(this.#state, event);
-    this.#state = state;
-    for (const effect of effects) this.#perform(effect);
   }
 
   #perform(effect: TurnEffect): void {
@@ -421,7 +424,7 @@ export class TurnSegmenter {
     try {
       this.#feed ??= this.#openFeed(buffer, this.#detection);
     } catch (error) {
-      this.#dispatch({ kind: 'detector_failed', error });
+      this.#machine.dispatch({ kind: 'detector_failed', error });
       return;
     }
     this.#feed.start();
@@ -436,7 +439,7 @@ export class TurnSegmenter {
       onEvents: (events) => this.#handleDetectorEvents(events),
       onProcessed: (from, to) => this.#recent.add(buffer.converted, from, to),
       onFailure: (error) => {
-        this.#dispatch({ kind: 'detector_failed', error });
+        this.#machine.dispatch({ kind: 'detector_failed', error });
         this.#reportPending();
       },
     });
@@ -445,16 +448,16 @@ export class TurnSegmenter {
   #handleDetectorEvents(events: readonly VadEvent[]): void {
     this.#isDetectorFailing = false;
     for (const [at, event] of events.entries())
-      this.#dispatch(this.#longTurnPause(event, events[at + 1]) ?? event);
+      this.#machine.dispatch(this.#longTurnPause(event, events[at + 1]) ?? event);
     const buffer = this.#buffer();
     const processed = this.#feed?.processedSample ?? buffer.startSample;
     const active = this.#active;
     if (active) {
-      if (this.#state.kind === 'speaking') {
+      if (this.#machine.state.kind === 'speaking') {
         active.targetSample = Math.max(active.targetSample, processed - this.#timing.lookback);
       }
       this.#deliver(active);
-      if (this.#state.kind === 'paused') this.#reportPause(active, processed);
+      if (this.#machine.state.kind === 'paused') this.#reportPause(active, processed);
     }
     buffer.converted.discardBefore(
       Math.min(processed - this.#timing.retained, active?.deliveredSample ?? processed),

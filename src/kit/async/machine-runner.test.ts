@@ -85,6 +85,17 @@ describe('an error', () => {
     expect(machine.state).toEqual(['a', 'b', 'c']);
   });
 
+  it('that is thrown again leaves a runner that works, and the queued events', () => {
+    const failed = (error: unknown) => {
+      throw error;
+    };
+    const { machine } = runner({ effects: broken, perform, failed });
+    expect(() => machine.dispatch('a')).toThrow('broken');
+    expect(machine.state).toEqual(['a']);
+    machine.dispatch('c');
+    expect(machine.state).toEqual(['a', 'b', 'c']);
+  });
+
   it('of its own event is reported again', () => {
     const errors: unknown[] = [];
     const { machine } = runner({

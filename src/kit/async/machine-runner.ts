@@ -9,7 +9,8 @@ export interface MachineOptions<State, Event, Effect> {
   readonly perform: (effect: Effect) => void;
   /**
    * Handles an error of `next` or `perform`. The effects that were left are not performed. Returns the event
-   * that is processed next, if any; it must not return an event that fails every time.
+   * that is processed next, if any; it must not return an event that fails every time. An error that it throws is
+   * thrown by `dispatch`; the next `dispatch` applies the events that were queued.
    */
   readonly failed: (error: unknown) => Event | undefined;
 }
@@ -38,15 +39,21 @@ export class MachineRunner<State, Event, Effect> {
     this.#events.push(event);
     if (this.#isRunning) return;
     this.#isRunning = true;
-    for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
-      try {
-        this.#apply(first);
-      } catch (error) {
-        const event = this.#options.failed(error);
-        if (event !== undefined) this.#events.unshift(event);
-      }
+    try {
+      for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift())
+        this.#process(first);
+    } finally {
+      this.#isRunning = false;
     }
-    this.#isRunning = false;
+  }
+
+  #process(event: Event): void {
+    try {
+      this.#apply(event);
+    } catch (error) {
+      const following = this.#options.failed(error);
+      if (following !== undefined) this.#events.unshift(following);
+    }
   }
 
   #apply(event: Event): void {
