@@ -9,6 +9,7 @@ import type { ConversationModel } from '../contract/engines/conversation.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { MachineRunner } from '../kit/async/machine-runner.ts';
+import { logFailure } from '../kit/logging/log-failure.ts';
 import type { VoiceLookup } from '../speak/stored-voices.ts';
 import { type ConversationError, invalidRequestError } from './events/errors.ts';
 import type { ConversationEvent, ConversationEventOf } from './events/server-events.ts';
@@ -122,12 +123,12 @@ export class Conversation {
       ready: (signal) => deps.transport.ready(signal),
       report: (responseId, event) => this.#replied(responseId, event),
       onFirstToken: (responseId, atMs) => this.#timings.receiveToken(responseId, atMs),
-      onError: (error) => this.#logError('reply failed', error),
+      onError: (error) => logFailure(deps.log, 'reply failed', error, { request_id: deps.caller.requestId }),
     });
-    this.#promptCache = new PromptCache(
-      { ...deps, onError: (error) => this.#logError('evaluation of the prompt failed', error) },
-      { messages: promptMessages(deps.settings.instructions, []), tools: deps.settings.tools },
-    );
+    this.#promptCache = new PromptCache(deps, {
+      messages: promptMessages(deps.settings.instructions, []),
+      tools: deps.settings.tools,
+    });
     this.#expiry = setTimeout(() => this.#machine.dispatch({ kind: 'expired' }), deps.maxSessionMs);
   }
 
@@ -294,7 +295,8 @@ export class Conversation {
 
   /** The state may be inconsistent after an unexpected error, so the conversation ends. */
   #handleError(error: unknown): Event | undefined {
-    this.#logError('conversation failed', error);
+    const { log, caller } = this.#deps;
+    log.error('conversation failed', error, { request_id: caller.requestId });
     if (!this.#hasFailed) {
       this.#hasFailed = true;
       return { kind: 'error_occurred' };
@@ -302,10 +304,6 @@ export class Conversation {
     // The machine failed again while it handled the error.
     this.#deps.transport.close('internal_error');
     return undefined;
-  }
-
-  #logError(message: string, error: unknown): void {
-    this.#deps.log.error(message, error, { request_id: this.#deps.caller.requestId });
   }
 
   async #release(): Promise<void> {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { Caller } from '../contract/accounts/caller.ts';
+import { ServiceError } from '../contract/core/error.ts';
 import type { PromptStart, TextEngine } from '../contract/engines/text.ts';
 import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { promptMessages } from './items/prompt.ts';
@@ -9,41 +11,41 @@ const prompt = (instructions: string) => ({ messages: promptMessages(instruction
 const INITIAL = prompt('Be brief.');
 
 function opened(prepare: TextEngine['prepare']) {
-  const errors: unknown[] = [];
+  const log = new RecordingLogger();
   const engine = { prepare } as TextEngine;
   const cache = new PromptCache(
     {
       text: { ids: ['llm'], get: () => engine },
-      caller: { keyId: 'key_1' } as Caller,
+      caller: { keyId: 'key_1', requestId: 'req_1' } as unknown as Caller,
       model: { llm: 'llm' },
-      onError: (error) => errors.push(error),
+      log,
     },
     INITIAL,
   );
-  return { cache, errors };
+  return { cache, log };
 }
 
 test('evaluates a changed prompt once', async () => {
   const starts: PromptStart[] = [];
-  const { cache, errors } = opened(async (start) => void starts.push(start));
+  const { cache, log } = opened(async (start) => void starts.push(start));
   cache.evaluate(prompt('Be brief.'));
   cache.evaluate(prompt('Be kind.'));
   cache.evaluate(prompt('Be kind.'));
   await cache.close();
   expect(starts).toEqual([{ ...prompt('Be kind.'), fairnessKey: 'key_1' }]);
-  expect(errors).toEqual([]);
+  expect(log.lines).toEqual([]);
 });
 
 test('an engine without a cache of prompts evaluates nothing', async () => {
-  const { cache, errors } = opened(undefined);
+  const { cache, log } = opened(undefined);
   cache.evaluate(prompt('Be kind.'));
   await cache.close();
-  expect(errors).toEqual([]);
+  expect(log.lines).toEqual([]);
 });
 
 test('stops the evaluation of a prompt that is replaced, and at the end', async () => {
   const stopped: PromptStart['messages'][] = [];
-  const { cache, errors } = opened(async ({ messages }, signal) => {
+  const { cache, log } = opened(async ({ messages }, signal) => {
     await waitForAbort(signal);
     stopped.push(messages);
     signal.throwIfAborted();
@@ -52,7 +54,7 @@ test('stops the evaluation of a prompt that is replaced, and at the end', async 
   cache.evaluate(prompt('Second.'));
   await cache.close();
   expect(stopped).toEqual([prompt('First.').messages, prompt('Second.').messages]);
-  expect(errors).toEqual([]);
+  expect(log.lines).toEqual([]);
 });
 
 test('stops the last evaluation at the end, after earlier ones have finished', async () => {
@@ -70,10 +72,13 @@ test('stops the last evaluation at the end, after earlier ones have finished', a
   expect(running.size).toBe(0);
 });
 
-test('reports an error', async () => {
-  const failure = new Error('no memory');
-  const { cache, errors } = opened(() => Promise.reject(failure));
+test.each([
+  ['error', new Error('no memory')],
+  ['info', new ServiceError('overloaded', 'Too many requests.')],
+])('logs a failure as %s', async (level, failure) => {
+  const { cache, log } = opened(() => Promise.reject(failure));
   cache.evaluate(prompt('Be kind.'));
-  await expect.poll(() => errors).toEqual([failure]);
+  const line = { level, message: 'evaluation of the prompt failed', fields: { request_id: 'req_1' } };
+  await expect.poll(() => log.lines).toMatchObject([line]);
   await cache.close();
 });

@@ -4,12 +4,12 @@ import type { Caller } from '../contract/accounts/caller.ts';
 import type { ConversationModel } from '../contract/engines/conversation.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { TaskGroup } from '../kit/async/task-group.ts';
+import { logFailure } from '../kit/logging/log-failure.ts';
 import type { NextPrompt } from './state/reply-request.ts';
 
-export interface PromptCacheDeps extends Pick<Slots, 'text'> {
+export interface PromptCacheDeps extends Pick<Slots, 'text' | 'log'> {
   readonly caller: Caller;
   readonly model: Pick<ConversationModel, 'llm'>;
-  readonly onError: (error: unknown) => void;
 }
 
 export class PromptCache {
@@ -28,7 +28,7 @@ export class PromptCache {
 
   /** Starts the evaluation, unless the prompt is unchanged. It replaces the one in progress. */
   evaluate(prompt: NextPrompt): void {
-    const { text, model, caller, onError } = this.#deps;
+    const { text, model, caller, log } = this.#deps;
     const engine = text.get(model.llm);
     if (engine?.prepare === undefined) return;
     const key = JSON.stringify(prompt);
@@ -40,8 +40,9 @@ export class PromptCache {
       try {
         await engine.prepare?.({ ...prompt, fairnessKey: caller.keyId }, signal);
       } catch (error) {
-        // The next turn evaluates the prompt, and reports the error if it persists.
-        if (!signal.aborted) onError(error);
+        if (signal.aborted) return;
+        // The next turn evaluates the prompt, and fails if the error persists.
+        logFailure(log, 'evaluation of the prompt failed', error, { request_id: caller.requestId });
       }
     });
   }
