@@ -6,7 +6,7 @@ import type { ConversationModel } from '../../src/contract/engines/conversation.
 import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { prepareConversation } from '../../src/conversation/prepare.ts';
-import { type SessionSpeech, SpeechChoice } from '../../src/conversation/speech-choice.ts';
+import { SpeechChoice } from '../../src/conversation/speech-choice.ts';
 import { ByteBudget, type ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import { Quota } from '../../src/kit/limits/quota.ts';
@@ -54,6 +54,7 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
   readonly #conversations: ReadonlyMap<string, Quota>;
   /** By conversation model. */
   readonly #speechChoices = new Map<string, SpeechChoice>();
+  readonly #closing = new AbortController();
 
   constructor(deps: ConnectionRegistryDeps) {
     super('realtime connections', deps.perOrganization);
@@ -73,7 +74,8 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
    * Creates a connection for a request that is about to be upgraded. Call its `closed` if the upgrade fails. For a conversation, it
    * first loads the models and prepares the language model for its instructions.
    * @throws ServiceError `rate_limited` if the organization has too many open connections; `invalid_request`
-   *   for an unknown value of `events`; `overloaded` (`model_loading`) while a model is loading.
+   *   for an unknown value of `events`; `overloaded` while a model is loading (`model_loading`) or during a shutdown; the
+   *   signal's reason after an abort.
    */
   async open(
     caller: Caller,
@@ -85,11 +87,10 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     const { dialect, fixed } = upgradeDialect(query, headers);
     const model = conversationModel(conversations, query);
     if (model !== undefined) {
-      await prepareConversation(model, this.#deps, caller, signal);
-      const speech = await this.#speechChoice(model)?.choose();
       const modelId = query.get('model') ?? model.id;
       // Conversations have the names of OpenAI's current protocol, unless the client selects others.
-      return this.#openConversation(caller, { model, modelId, dialect: fixed ? dialect : 'ga' }, speech);
+      const request = { model, modelId, dialect: fixed ? dialect : 'ga' } as const;
+      return this.#openConversation(caller, request, signal);
     }
     return this.openConnection(
       caller,
@@ -116,40 +117,51 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     const { tts, text } = this.#deps;
     const engines = { tts: requireModel(tts, model.tts), text: requireModel(text, model.llm) };
     const choice =
-      this.#speechChoices.get(model.id) ?? new SpeechChoice({ ...this.#deps, ...engines, model: model.id });
+      this.#speechChoices.get(model.id) ??
+      new SpeechChoice({ ...this.#deps, ...engines, model: model.id, signal: this.#closing.signal });
     this.#speechChoices.set(model.id, choice);
     return choice;
   }
 
-  #openConversation(
+  async #openConversation(
     caller: Caller,
     request: Pick<ConversationConnectionDeps, 'model' | 'modelId' | 'dialect'>,
-    speech: SessionSpeech | undefined,
-  ): ConversationConnection {
-    let releaseQuota: (() => void) | undefined;
-    const release = () => {
-      releaseQuota?.();
-      speech?.release();
-    };
-    const open = (released: (connection: ConversationConnection) => void) =>
-      new ConversationConnection({
-        ...this.#deps,
-        ...request,
-        caller,
-        metrics: this.#metrics,
-        fasterSpeech: speech?.fasterEngine,
-        released(connection) {
-          release();
-          released(connection);
-        },
-      });
+    signal: AbortSignal,
+  ): Promise<ConversationConnection> {
+    const { model } = request;
+    // Released with the connection, or after an error.
+    const held = new DisposableStack();
     try {
-      releaseQuota = this.#conversations.get(request.model.id)?.acquire(caller);
-      return this.openConnection(caller, open) as ConversationConnection;
+      // The limits apply before the preparation, which occupies the language model.
+      held.defer(this.#conversations.get(model.id)?.acquire(caller) ?? (() => undefined));
+      const place = held.adopt(this.reserve(caller), (reserved) => reserved.release());
+      await prepareConversation(model, this.#deps, caller, signal);
+      const speech = await this.#speechChoice(model)?.choose(signal);
+      held.defer(() => speech?.release());
+      return place.open(
+        (released) =>
+          new ConversationConnection({
+            ...this.#deps,
+            ...request,
+            caller,
+            metrics: this.#metrics,
+            fasterSpeech: speech?.fasterEngine,
+            released(connection) {
+              held.dispose();
+              released(connection);
+            },
+          }),
+      ) as ConversationConnection;
     } catch (error) {
-      release();
+      held.dispose();
       throw error;
     }
+  }
+
+  /** Stops all connections, and a measurement for the choice of the speech model. */
+  override close(): Promise<void> {
+    this.#closing.abort();
+    return super.close();
   }
 }
 

@@ -7,18 +7,22 @@ import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { FastSpeech } from '../contract/engines/fast-speech.ts';
 import type { TextEngine, TextEvent } from '../contract/engines/text.ts';
+import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { type SessionSpeech, SpeechChoice } from './speech-choice.ts';
 
 const FAST = new FakeTtsEngine();
+const NEVER = new AbortController().signal;
 
 interface Machine {
   /** Time of a second of audio, in ms. */
   readonly secondMs: number;
   readonly fastSpeech?: FastSpeech;
   readonly text?: TextEngine;
+  /** Stops the measurement. */
+  readonly ending?: AbortSignal;
 }
 
-function choosing({ secondMs, text, fastSpeech = { open: async () => FAST } }: Machine) {
+function choosing({ secondMs, text, fastSpeech = { open: async () => FAST }, ending = NEVER }: Machine) {
   const clock = new ManualClock();
   const log = new RecordingLogger();
   let syntheses = 0;
@@ -45,14 +49,22 @@ function choosing({ secondMs, text, fastSpeech = { open: async () => FAST } }: M
       }
     },
   } as unknown as TextEngine;
-  const choice = new SpeechChoice({ model: 'svc-voice', tts, text: text ?? endless, fastSpeech, clock, log });
+  const choice = new SpeechChoice({
+    model: 'svc-voice',
+    tts,
+    text: text ?? endless,
+    fastSpeech,
+    clock,
+    log,
+    signal: ending,
+  });
   return { choice, log, counts: () => ({ syntheses, hasGenerated: tokens > 0 }) };
 }
 
 /** The engines of sessions that open one after another. */
 async function openSessions(choice: SpeechChoice, count: number) {
   const sessions = [];
-  for (let session = 0; session < count; session++) sessions.push(await choice.choose());
+  for (let session = 0; session < count; session++) sessions.push(await choice.choose(NEVER));
   return sessions;
 }
 
@@ -60,12 +72,12 @@ const enginesOf = (sessions: readonly SessionSpeech[]) => sessions.map(({ faster
 
 test('the engine of the model serves one session if it is fast enough, measured once', async () => {
   const { choice, log, counts } = choosing({ secondMs: 800 });
-  const sessions = await Promise.all([choice.choose(), choice.choose()]);
+  const sessions = await Promise.all([choice.choose(NEVER), choice.choose(NEVER)]);
   expect(enginesOf(sessions)).toEqual([undefined, FAST]);
   expect(counts()).toEqual({ syntheses: 1, hasGenerated: true });
   expect(log.lines).toMatchObject([
     {
-      fields: { model: 'svc-voice', speech: 'default', real_time_factor: 0.8, default_speech_sessions: 1 },
+      fields: { model: 'svc-voice', speech: 'default', real_time_factor: 0.8, max_sessions: 1 },
     },
   ]);
 });
@@ -91,9 +103,7 @@ test('a session that ends makes room, once', async () => {
 test('a faster engine serves all sessions if speech would stop while the language model generates', async () => {
   const { choice, log } = choosing({ secondMs: 900 });
   expect(enginesOf(await openSessions(choice, 1))).toEqual([FAST]);
-  expect(log.lines).toMatchObject([
-    { fields: { speech: 'fast', real_time_factor: 0.9, default_speech_sessions: 0 } },
-  ]);
+  expect(log.lines).toMatchObject([{ fields: { speech: 'fast', real_time_factor: 0.9, max_sessions: 0 } }]);
 });
 
 test('an engine that cannot be opened is reported, and the model keeps its own', async () => {
@@ -122,6 +132,46 @@ test('an upstream language model is not asked', async () => {
   const { choice } = choosing({ secondMs: 100, text });
   expect(enginesOf(await openSessions(choice, 1))).toEqual([undefined]);
   expect(text.requests).toEqual([]);
+});
+
+test('a session that is closed while it waits takes no place, and the measurement continues', async () => {
+  const { choice, counts } = choosing({ secondMs: 800 });
+  const closing = new AbortController();
+  const closed = choice.choose(closing.signal);
+  closing.abort(new Error('closed'));
+  await expect(closed).rejects.toThrow('closed');
+  expect(enginesOf(await openSessions(choice, 2))).toEqual([undefined, FAST]);
+  expect(counts().syntheses).toBe(1);
+});
+
+test('a session that is closed while the faster engine opens does not wait for it', async () => {
+  const { choice } = choosing({ secondMs: 900, fastSpeech: { open: () => new Promise(() => undefined) } });
+  const closing = new AbortController();
+  const closed = choice.choose(closing.signal);
+  closing.abort(new Error('closed'));
+  await expect(closed).rejects.toThrow('closed');
+});
+
+test('the measurement stops when the service ends', async () => {
+  const ending = new AbortController();
+  const speaking = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const text = {
+    prepare: async () => undefined,
+    async *generate(_: unknown, signal: AbortSignal): AsyncGenerator<TextEvent> {
+      speaking.resolve();
+      await waitForAbort(signal);
+      stopped.resolve();
+      signal.throwIfAborted();
+      yield { kind: 'text', text: 'never' };
+    },
+  } as unknown as TextEngine;
+  const { choice } = choosing({ secondMs: 100, text, ending: ending.signal });
+  const chosen = choice.choose(NEVER);
+  await speaking.promise;
+  ending.abort(new Error('ending'));
+  await stopped.promise;
+  await chosen;
 });
 
 // biome-ignore lint/correctness/useYield: it fails before its first event.

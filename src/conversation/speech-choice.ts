@@ -9,6 +9,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { FastSpeech } from '../contract/engines/fast-speech.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
+import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 
 /** About 3 s of speech. */
 const SENTENCE = 'Thank you for your call. How can I help you this morning?';
@@ -29,6 +30,8 @@ export interface SpeechChoiceDeps {
   readonly fastSpeech: FastSpeech;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly log: Logger;
+  /** Stops the measurement. */
+  readonly signal: AbortSignal;
 }
 
 /** The speech engine of a session. */
@@ -49,12 +52,16 @@ export class SpeechChoice {
     this.#deps = deps;
   }
 
-  /** Chooses for a new session. The first call measures for a few seconds. Never rejects: after an error, the model keeps its engine. */
-  async choose(): Promise<SessionSpeech> {
+  /**
+   * Chooses for a new session. The first call measures for a few seconds, and later ones wait for it. After an error, the model keeps
+   * its engine.
+   * @throws the reason of `signal` after an abort. The measurement continues for the next session.
+   */
+  async choose(signal: AbortSignal): Promise<SessionSpeech> {
     this.#maxSessions ??= this.#measure();
-    const maxSessions = await this.#maxSessions;
+    const maxSessions = await unlessAborted(this.#maxSessions, signal);
     if (this.#sessions >= maxSessions) {
-      const fasterEngine = await this.#openFaster();
+      const fasterEngine = await unlessAborted(this.#openFaster(), signal);
       if (fasterEngine !== undefined) return { fasterEngine, release: () => undefined };
     }
     this.#sessions += 1;
@@ -87,7 +94,7 @@ export class SpeechChoice {
         model,
         speech: sessions === 0 ? 'fast' : 'default',
         real_time_factor: Number(factor.toFixed(2)),
-        default_speech_sessions: sessions,
+        max_sessions: sessions,
       });
       return sessions;
     } catch (error) {
@@ -98,17 +105,16 @@ export class SpeechChoice {
 
   /** Time of the synthesis of a sentence while the language model generates, divided by the length of the audio. */
   async #realTimeFactor(): Promise<number> {
-    const { tts, text, clock } = this.#deps;
+    const { tts, text, clock, signal } = this.#deps;
     const generation = new AbortController();
     const started = Promise.withResolvers<void>();
-    const generated = this.#generate(text, generation.signal, started.resolve);
+    const generated = this.#generate(text, AbortSignal.any([signal, generation.signal]), started.resolve);
     generated.catch(started.reject);
     try {
       await started.promise;
       const startMs = clock.monotonicMs();
       let audioMs = 0;
       const request = { text: SENTENCE, speed: 1, priority: 'realtime', delivery: 'stream' } as const;
-      const signal = new AbortController().signal;
       for await (const samples of tts.synthesize({ ...request, fairnessKey: FAIRNESS_KEY }, signal)) {
         audioMs += (samples.length * 1000) / tts.rateHz;
       }
@@ -141,4 +147,11 @@ export class SpeechChoice {
     }
     onToken();
   }
+}
+
+/** Waits for `promise`. @throws the signal's reason after an abort. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  await Promise.race([promise, waitForAbort(signal)]);
+  signal.throwIfAborted();
+  return promise;
 }

@@ -8,8 +8,15 @@ export interface Handshake {
   readonly body: string;
 }
 
-/** Requests an upgrade and returns the result; an opened WebSocket is closed. */
-export function shake(url: string, more: Readonly<Record<string, string>>): Promise<Handshake> {
+/**
+ * Requests an upgrade and returns the result; an opened WebSocket is closed.
+ * @param leaving closes the connection before the response.
+ */
+export function shake(
+  url: string,
+  more: Readonly<Record<string, string>>,
+  leaving?: AbortSignal,
+): Promise<Handshake> {
   const { promise, resolve, reject } = Promise.withResolvers<Handshake>();
   const requestOf = url.startsWith('https') ? requestHttps : requestHttp;
   const request = requestOf(url, {
@@ -34,6 +41,7 @@ export function shake(url: string, more: Readonly<Record<string, string>>): Prom
     response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
   });
   request.on('error', reject);
+  leaving?.addEventListener('abort', () => request.destroy(new Error('left')), { once: true });
   request.end();
   return promise;
 }

@@ -459,8 +459,8 @@ describe('the end of a call', () => {
     step.pass();
     await settled();
     expect(rows).toMatchObject([{ status: 'completed', audioSeconds: 1.3, transcript: 'Turn 0.' }]);
+    calls.openCall(CALLER, new URLSearchParams()).closed();
     await calls.close();
-    calls.openCall(CALLER, new URLSearchParams());
   });
 
   it('immediately after its audio still detects the turn', async () => {

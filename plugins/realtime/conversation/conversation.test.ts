@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PromptStart } from '../../../src/contract/engines/text.ts';
+import { waitForAbort } from '../../../src/kit/async/wait-for-abort.ts';
 import { lexiconEntry } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
 import { called, FakeTextEngine, said } from '../../../test/doubles/fake-text-engine.ts';
@@ -76,6 +77,51 @@ test('a name of the model opens its sessions, and the limit of sessions counts b
   const { status, body } = await shake(url, { 'x-api-key': KEY_A });
   expect(status).toBe(429);
   expect(JSON.parse(body).error.message).toContain('1 of 1 conversations in flight');
+  await client.close();
+});
+
+test('a request that is refused does not prepare the models', async () => {
+  const prepared: PromptStart[] = [];
+  const text = Object.assign(new FakeTextEngine(), {
+    prepare: async (start: PromptStart) => void prepared.push(start),
+  });
+  const { app, connect } = service({ text, conversation: { sessionsPerOrganization: 1 } });
+  const client = await connect();
+  expect(prepared).toHaveLength(1);
+  const url = `${app.url.replace('ws:', 'http:')}?model=svc-voice`;
+  const refused = await shake(url, { 'x-api-key': KEY_A });
+  expect(refused.status).toBe(429);
+  const plain = await fetch(url, { headers: { 'x-api-key': KEY_A } });
+  expect(plain.status).toBe(426);
+  expect(prepared).toHaveLength(1);
+  await client.close();
+});
+
+test('a client that leaves while its session is prepared releases its place', async () => {
+  const preparing = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const text = Object.assign(new FakeTextEngine(), {
+    async prepare(_: PromptStart, signal: AbortSignal) {
+      if (isFirst) {
+        preparing.resolve();
+        await waitForAbort(signal);
+        stopped.resolve();
+        signal.throwIfAborted();
+      }
+    },
+  });
+  let isFirst = true;
+  const { app, connect } = service({ text, conversation: { sessionsPerOrganization: 1 } });
+  const url = `${app.url.replace('ws:', 'http:')}?model=svc-voice`;
+  const leaving = new AbortController();
+  const left = shake(url, { 'x-api-key': KEY_A }, leaving.signal);
+  await preparing.promise;
+  isFirst = false;
+  leaving.abort();
+  await expect(left).rejects.toThrow();
+  await stopped.promise;
+  const client = await connect();
+  await client.next('session.created');
   await client.close();
 });
 

@@ -56,6 +56,32 @@ describe('OpenConnections', () => {
     openRecording(connections);
   });
 
+  it('reserves a place for a connection that is prepared, until it is released', () => {
+    const connections = new OpenConnections<RecordingConnection>('phone calls', 1);
+    const place = connections.reserve(USER);
+    expect(() => openRecording(connections)).toThrow('1 of 1 phone calls');
+    expect(connections.count).toBe(0);
+    place.release();
+    place.release();
+    const opened = connections.reserve(USER).open((released) => new RecordingConnection(released));
+    expect(() => connections.reserve(USER)).toThrow('1 of 1 phone calls');
+    opened.release();
+    openRecording(connections);
+  });
+
+  it.each(['drain', 'close'] as const)(
+    'opens no connection after %s, also one that was reserved',
+    async (end) => {
+      const connections = new OpenConnections<RecordingConnection>('phone calls', 1);
+      const place = connections.reserve(USER);
+      await connections[end](new AbortController().signal);
+      const make = (released: (connection: RecordingConnection) => void) => new RecordingConnection(released);
+      expect(() => place.open(make)).toThrow('shutting down');
+      expect(() => openRecording(connections)).toThrow('shutting down');
+      expect(connections.count).toBe(0);
+    },
+  );
+
   it('drains all connections and resolves after the last release', async () => {
     const connections = new OpenConnections<RecordingConnection>('phone calls', 9);
     const [one, other] = [openRecording(connections), openRecording(connections)];
