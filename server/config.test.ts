@@ -513,6 +513,13 @@ describe('file', () => {
     expect(loadConfig({}).requiredModels.size).toBe(0);
   });
 
+  test('a required conversation model requires its parts', () => {
+    const config = load('[models."svc-voice"]\nkind = "conversation"\nrequired = true');
+    expect([...config.requiredModels].sort()).toEqual(
+      ['qwen2.5-1.5b-instruct', 'svc-stt', 'svc-tts', 'svc-voice'].sort(),
+    );
+  });
+
   test('can remap svc-tts to another engine', () => {
     expect(load('[models.svc-tts]\nkind = "piper"\nvoice = "x"').models.speech.get('svc-tts')).toEqual({
       kind: 'piper',

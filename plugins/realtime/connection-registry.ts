@@ -5,11 +5,12 @@ import { newId } from '../../src/contract/core/id.ts';
 import type { ConversationModel } from '../../src/contract/engines/conversation.ts';
 import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { prepareConversation } from '../../src/conversation/prepare.ts';
+import { onceLoaded, prepareConversation } from '../../src/conversation/prepare.ts';
 import { SpeechChoice } from '../../src/conversation/speech-choice.ts';
 import { ByteBudget, type ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import { Quota } from '../../src/kit/limits/quota.ts';
+import { logFailure } from '../../src/kit/logging/log-failure.ts';
 import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { RealtimeConnection } from './connection.ts';
 import { ConversationConnection, type ConversationConnectionDeps } from './conversation/connection.ts';
@@ -111,6 +112,30 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     );
   }
 
+  /**
+   * Prepares the required conversation models in the background, so that the first session does not wait: their language model is
+   * loaded, and the speech model is chosen.
+   */
+  prepareRequired(): void {
+    const { conversations } = this.#deps;
+    const models = new Set(conversations.ids.flatMap((id) => conversations.get(id) ?? []));
+    for (const model of models) if (model.isRequired) void this.#prepareInBackground(model);
+  }
+
+  async #prepareInBackground(model: ConversationModel): Promise<void> {
+    const { log } = this.#deps;
+    const { signal } = this.#closing;
+    const fields = { model: model.id };
+    try {
+      await onceLoaded(() => prepareConversation(model, this.#deps, { keyId: 'start' }, signal), signal);
+      await this.#speechChoice(model)?.prepare();
+      log.info('prepared a conversation model', fields);
+    } catch (error) {
+      // The first session tries again.
+      if (!signal.aborted) logFailure(log, 'the preparation of a conversation model failed', error, fields);
+    }
+  }
+
   /** Undefined if sessions of the model keep its speech engine. */
   #speechChoice(model: ConversationModel): SpeechChoice | undefined {
     if (!model.choosesSpeech) return undefined;
@@ -158,7 +183,7 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     }
   }
 
-  /** Stops all connections, and a measurement for the choice of the speech model. */
+  /** Stops all connections and preparations. */
   override close(): Promise<void> {
     this.#closing.abort();
     return super.close();

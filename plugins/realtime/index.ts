@@ -39,6 +39,7 @@ export const realtime = definePlugin({
         rules: sessionRules(services, limits.speechCharacters),
       }),
     );
+    connections.prepareRequired();
     return {
       services: { connections },
       ready: () =>

@@ -152,7 +152,7 @@ function modelSettings({ path, content }: ConfigFile, variable: (name: string) =
   return {
     /** Ids of all models, in the order of CONFIG. */
     modelIds: parsed.ids,
-    /** Ids of models with `required = true`: `/readyz` is 503 while one of them is unavailable. */
+    /** Ids of models with `required = true`, and of their parts: `/readyz` is 503 while one of them is unavailable. */
     requiredModels: parsed.required,
     /** What is behind each model, by id. */
     modelEngines: parsed.engines,

@@ -38,7 +38,7 @@ export interface ModelsFile {
 export interface ParsedModels {
   /** All model ids, in order. */
   readonly ids: readonly string[];
-  /** Ids of models with `required = true`. */
+  /** Ids of models with `required = true`, and of their parts. */
   readonly required: ReadonlySet<string>;
   readonly tables: ModelTables;
   /** What is behind each model, by id. */
@@ -95,7 +95,7 @@ export function parseModels(file: ModelsFile, variable: Variables): ParsedModels
   const followers = new Map([...following.keys()].flatMap((id) => pairOf(id, OPENAI_NAMES.get(id)?.follows)));
   return {
     ids: Object.freeze([...ids]),
-    required: new Set([...linked].filter(([, { required }]) => required).map(([id]) => id)),
+    required: requiredIds(linked),
     // Each task has the settings of its families.
     tables: Object.freeze(
       Object.fromEntries(ENGINE_TASKS.map((task) => [task, tableOf(linked, task)])),
@@ -188,6 +188,11 @@ function linkedModels(parsed: ReadonlyMap<string, ParsedModel>): ReadonlyMap<str
     return { ...model, settings: family.link?.(settings, others, source) ?? settings };
   };
   return new Map([...parsed].map(([id, model]) => [id, link(model)]));
+}
+
+function requiredIds(models: ReadonlyMap<string, ParsedModel>): ReadonlySet<string> {
+  const required = [...models].filter((each) => each[1].required);
+  return new Set(required.flatMap(([id, { family, settings }]) => [id, ...(family.parts?.(settings) ?? [])]));
 }
 
 /** Paths of the operator's files are not shown to clients. */

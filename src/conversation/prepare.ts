@@ -1,6 +1,8 @@
 /** Prepares the models of a conversation before its session starts. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../contract/accounts/caller.ts';
+import { ServiceError } from '../contract/core/error.ts';
 import type { ConversationModel } from '../contract/engines/conversation.ts';
 import type { FunctionTool } from '../contract/engines/text.ts';
 import { requireModel } from '../contract/model-table.ts';
@@ -14,7 +16,7 @@ import { promptMessages } from './items/prompt.ts';
 export async function prepareConversation(
   { llm, stt, tts, instructions }: Pick<ConversationModel, 'llm' | 'stt' | 'tts' | 'instructions'>,
   deps: Pick<Slots, 'text' | 'stt' | 'tts'>,
-  caller: Caller,
+  caller: Pick<Caller, 'keyId'>,
   signal: AbortSignal,
   tools: readonly FunctionTool[] = [],
 ): Promise<void> {
@@ -23,4 +25,22 @@ export async function prepareConversation(
   const engine = requireModel(deps.text, llm);
   const messages = promptMessages(instructions, []);
   await engine.prepare?.({ messages, tools, fairnessKey: caller.keyId }, signal);
+}
+
+/** Pause between two attempts if the error names none. */
+const RETRY_S = 5;
+
+/**
+ * Repeats a preparation while a model is loading.
+ * @throws the other errors of `prepare`; the signal's reason after an abort.
+ */
+export async function onceLoaded(prepare: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await prepare();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'model_loading') throw error;
+      await sleep((error.retryAfterS ?? RETRY_S) * 1000, undefined, { signal });
+    }
+  }
 }

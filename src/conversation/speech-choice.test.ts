@@ -152,6 +152,25 @@ test('a session that is closed while the faster engine opens does not wait for i
   await expect(closed).rejects.toThrow('closed');
 });
 
+test.each([
+  [190, 1],
+  [0, 0],
+])(
+  'a preparation measures and opens the faster engine that sessions may need: %i ms for 1 s',
+  async (secondMs, opened) => {
+    let opens = 0;
+    const open = async () => {
+      opens++;
+      return FAST;
+    };
+    const { choice, counts } = choosing({ secondMs, fastSpeech: { open } });
+    await choice.prepare();
+    expect([counts().syntheses, opens]).toEqual([1, opened]);
+    await openSessions(choice, 1);
+    expect([counts().syntheses, opens]).toEqual([1, opened]);
+  },
+);
+
 test('the measurement stops when the service ends', async () => {
   const ending = new AbortController();
   const speaking = Promise.withResolvers<void>();

@@ -73,6 +73,12 @@ export class SpeechChoice {
     return { fasterEngine: undefined, release };
   }
 
+  /** Measures before the first session, and opens the faster engine if sessions may need it. Never rejects. */
+  async prepare(): Promise<void> {
+    this.#maxSessions ??= this.#measure();
+    if (Number.isFinite(await this.#maxSessions)) await this.#openFaster();
+  }
+
   async #openFaster(): Promise<TtsEngine | undefined> {
     const { model, fastSpeech, log } = this.#deps;
     try {

@@ -151,6 +151,8 @@ export interface EngineFamily<
    * @throws ConfigError that names the key.
    */
   link?(settings: Settings, models: OtherModels, source: TableSource): Settings;
+  /** Ids of the models that a model consists of. They are required if it is. Absent: none. */
+  parts?(settings: Settings): readonly string[];
   /** Keys that a model with one of OpenAI's names does not take over from the model that it follows. Absent: none. */
   readonly ownKeys?: readonly string[];
   /** @throws StartError for unknown weights or an unknown voice. */

@@ -79,6 +79,7 @@ export const CONVERSATION: ConversationModel = {
   fallbackMessage: undefined,
   maxSessionS: 3600,
   sessionsPerOrganization: 100,
+  isRequired: false,
   maxToolOutputCharacters: 20_000,
   ready: () => ({ ready: true }),
 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { PromptStart } from '../../../src/contract/engines/text.ts';
 import { waitForAbort } from '../../../src/kit/async/wait-for-abort.ts';
 import { lexiconEntry } from '../../../test/doubles/fake-lexicons.ts';
@@ -77,6 +78,47 @@ test('a name of the model opens its sessions, and the limit of sessions counts b
   const { status, body } = await shake(url, { 'x-api-key': KEY_A });
   expect(status).toBe(429);
   expect(JSON.parse(body).error.message).toContain('1 of 1 conversations in flight');
+  await client.close();
+});
+
+test('a required model is prepared before its first session', async () => {
+  const prepared: PromptStart[] = [];
+  const text = Object.assign(new FakeTextEngine(), {
+    async prepare(start: PromptStart) {
+      if (prepared.push(start) === 1)
+        throw new ServiceError('overloaded', 'Loading.', { code: 'model_loading', retryAfterS: 0 });
+    },
+  });
+  const tts = new FakeTtsEngine({ before: () => app.clock.advance(80) });
+  const fastSpeech = new FakeTtsEngine();
+  const conversation = { choosesSpeech: true, isRequired: true };
+  const { app, connect } = service({ text, tts, fastSpeech, conversation });
+  app.connections.prepareRequired();
+  const lines = () => app.log.lines.map(({ message }) => message);
+  await expect.poll(lines).toEqual(['speech of conversations', 'prepared a conversation model']);
+  expect(prepared).toHaveLength(2);
+  const measured = tts.requests.length;
+  const client = await connect('?model=gpt-realtime');
+  await client.next('session.created');
+  expect(tts.requests).toHaveLength(measured);
+  await client.close();
+});
+
+test('a required model that cannot be prepared is reported, and its sessions try again', async () => {
+  let attempts = 0;
+  const text = Object.assign(new FakeTextEngine(), {
+    async prepare() {
+      attempts++;
+      if (attempts === 1) throw new Error('no memory');
+    },
+  });
+  const { app, connect } = service({ text, conversation: { isRequired: true } });
+  app.connections.prepareRequired();
+  const lines = () => app.log.lines.map(({ level, message }) => [level, message]);
+  await expect.poll(lines).toEqual([['error', 'the preparation of a conversation model failed']]);
+  const client = await connect();
+  await client.next('session.created');
+  expect(attempts).toBe(2);
   await client.close();
 });
 

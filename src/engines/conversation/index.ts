@@ -19,11 +19,13 @@ export const conversation = defineFamily({
     requireModel('tts', settings.tts, 'speech', models, source);
     return { ...settings, language, choosesSpeech };
   },
+  parts: ({ stt, llm, tts }) => [stt, llm, tts],
   files: () => ({ catalog: [] }),
-  async open(models) {
+  async open(models, { requiredModels }) {
     const open = (id: string, settings: ConversationModelSettings) => {
       const { stt, llm, tts } = settings;
-      return { ...settings, id, ready: () => ({ ready: true, detail: `uses ${stt}, ${llm}, ${tts}` }) };
+      const ready = () => ({ ready: true, detail: `uses ${stt}, ${llm}, ${tts}` });
+      return { ...settings, id, isRequired: requiredModels.has(id), ready };
     };
     return { engines: new Map([...models].map(([id, settings]) => [id, open(id, settings)])) };
   },
