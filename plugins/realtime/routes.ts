@@ -3,7 +3,7 @@ import type { Route } from '../../src/contract/route.ts';
 import { queryParameter } from '../../src/http/openapi/route-docs.ts';
 import { route } from '../../src/http/route.ts';
 import { addressOf } from '../../src/http/transport/address.ts';
-import { requireSocket, upgrade } from '../../src/http/transport/socket.ts';
+import { upgrade } from '../../src/http/transport/socket.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
 import { DIALECTS } from './protocol/dialect.ts';
 
@@ -55,8 +55,7 @@ export const REALTIME_ROUTES: readonly Route<RealtimeServices>[] = [
     },
     async handle({ caller, request, query, set }, { connections }: RealtimeServices) {
       if (query.has('call_id')) throw noCalls();
-      // Before a conversation prepares its models.
-      requireSocket(request.headers);
+      // Browsers cannot read the response of a rejected handshake, so the console sends a plain request for the reason.
       const connection = await connections.open(caller, query, request.headers, request.signal);
       upgrade(request, connection, {
         protocol: PROTOCOL,

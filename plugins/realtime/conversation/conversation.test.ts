@@ -134,7 +134,7 @@ test('a request that is refused does not prepare the models', async () => {
   const refused = await shake(url, { 'x-api-key': KEY_A });
   expect(refused.status).toBe(429);
   const plain = await fetch(url, { headers: { 'x-api-key': KEY_A } });
-  expect(plain.status).toBe(426);
+  expect(plain.status).toBe(429);
   expect(prepared).toHaveLength(1);
   await client.close();
 });

@@ -119,7 +119,12 @@ function upgradeConnection(
   listener: SocketListener,
   { protocol, headers }: UpgradeOptions,
 ): void {
-  requireSocket(request.headers);
+  if (!asksForSocket(request.headers)) {
+    throw new ServiceError(
+      'upgrade_required',
+      "This endpoint supports only WebSocket: connect with ws:// or wss://, which sends 'Upgrade: websocket'.",
+    );
+  }
   // Without this header Bun would return the first offer. An empty value is not sent.
   const subprotocol = offeredProtocols(request.headers).includes(protocol) ? protocol : '';
   const upgraded = serverOf(request)?.upgrade(request, {
@@ -136,15 +141,6 @@ function upgradeConnection(
 /** Whether a request is a WebSocket handshake. */
 export function asksForSocket(headers: Headers): boolean {
   return headers.get('upgrade')?.toLowerCase() === 'websocket';
-}
-
-/** @throws ServiceError 426 if a request is not a WebSocket handshake. */
-export function requireSocket(headers: Headers): void {
-  if (asksForSocket(headers)) return;
-  throw new ServiceError(
-    'upgrade_required',
-    "This endpoint supports only WebSocket: connect with ws:// or wss://, which sends 'Upgrade: websocket'.",
-  );
 }
 
 /** The subprotocols that a request offers, in order. */
