@@ -5,7 +5,6 @@ import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import type { Id } from '../contract/core/id.ts';
 import type { Traceparent } from '../contract/core/tracer.ts';
 import type {
-  AudioChunk,
   TextToken,
   TranscriptDelta,
   TranscriptionEvent,
@@ -14,7 +13,6 @@ import type {
 } from '../contract/engines/engine.ts';
 import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
-import { untilAborted } from '../kit/async/until-aborted.ts';
 import { logFailure } from '../kit/logging/log-failure.ts';
 import { withSpan } from '../kit/logging/spans.ts';
 import { billed } from '../usage/billed.ts';
@@ -106,7 +104,8 @@ export class Turn {
     this.#deps = deps;
     this.#options = options;
     const { prompt, silence } = options.params;
-    this.#meter = new TranscriptionUsageMeter({ prompt, recordsSilence: silence !== 'no_row' });
+    const recordsSilence = silence !== 'no_row';
+    this.#meter = new TranscriptionUsageMeter({ audio: options.audio, prompt, recordsSilence });
     this.#call = new TurnCall({ calls: deps.calls, opening: (maxS) => this.#opening(maxS) });
   }
 
@@ -236,15 +235,7 @@ export class Turn {
           if (!signal.aborted) onPreview(this.itemId, preview);
         }),
     };
-    return requireModel(stt, model).transcribe(this.#countedAudio(signal), request, signal);
-  }
-
-  /** Passes the audio through and counts the samples. */
-  async *#countedAudio(signal: AbortSignal): AsyncGenerator<AudioChunk, void, undefined> {
-    for await (const piece of untilAborted(this.audio, signal)) {
-      if (piece !== 'pause') this.#meter.addAudio(piece.length);
-      yield piece;
-    }
+    return requireModel(stt, model).transcribe(this.audio, request, signal);
   }
 }
 

@@ -118,8 +118,15 @@ export class SpeechUsageMeter implements Meter<Uint8Array<ArrayBuffer>> {
   }
 }
 
+/** Audio that counts what was read of it. */
+export interface MeasuredAudio {
+  /** Number of samples at 16 kHz that were read. */
+  readonly readSamples: number;
+}
+
 /** Parameters of a transcription call. */
 export interface TranscriptionUsage {
+  readonly audio: MeasuredAudio;
   readonly prompt?: string | undefined;
   /** Whether a transcript without text leaves a usage row. Default: true. */
   readonly recordsSilence?: boolean;
@@ -131,10 +138,9 @@ export const TRANSCRIPTION_ENDPOINTS: Readonly<Record<TranscriptionTask, Endpoin
   translate: '/v1/audio/translations',
 };
 
-/** Measures the received audio and the transcript. */
+/** Measures the audio that was read, and the transcript. */
 export class TranscriptionUsageMeter implements Meter<TranscriptionEvent> {
   readonly #request: TranscriptionUsage;
-  #samples = 0;
   #text = '';
   #final: Transcript | undefined;
 
@@ -158,10 +164,6 @@ export class TranscriptionUsageMeter implements Meter<TranscriptionEvent> {
     return this.#text !== '';
   }
 
-  addAudio(samples: number): void {
-    this.#samples += samples;
-  }
-
   add(event: TranscriptionEvent): void {
     if (event.kind === 'delta') this.#text += event.text;
     else this.#final = event.transcript;
@@ -177,7 +179,7 @@ export class TranscriptionUsageMeter implements Meter<TranscriptionEvent> {
       return { inputTokens: 0, outputTokens: 0, audioSeconds: 0 };
     }
     const { prompt = '', recordsSilence = true } = this.#request;
-    const audioSeconds = this.#samples / LISTEN_RATE_HZ;
+    const audioSeconds = this.#request.audio.readSamples / LISTEN_RATE_HZ;
     // Engines report token counts only for finished transcriptions.
     const { audio, text } = this.#final?.inputTokens ?? {
       audio: audioTokens(audioSeconds),

@@ -6,6 +6,7 @@ import type {
   TranscriptionEvent,
   TranscriptionRequest,
 } from '../../src/contract/engines/engine.ts';
+import { untilAborted } from '../../src/kit/async/until-aborted.ts';
 
 export interface FakeSttOptions {
   readonly languages?: readonly string[] | undefined;
@@ -62,8 +63,7 @@ export class FakeSttEngine implements SttEngine {
     try {
       const rejection = refusal?.();
       if (rejection !== undefined) throw rejection;
-      for await (const piece of audio) {
-        signal.throwIfAborted();
+      for await (const piece of untilAborted(audio, signal)) {
         if (piece === 'pause' && this.hasPreviews) {
           await this.#options.beforePreview?.();
           const { sentenceEnd = 1 } = this.#options;

@@ -13,6 +13,7 @@ import type {
   VadSettings,
   VadStream,
 } from '../../src/contract/engines/engine.ts';
+import { untilAborted } from '../../src/kit/async/until-aborted.ts';
 import { waitForAbort } from '../../src/kit/async/wait-for-abort.ts';
 
 /** Commands of a test to an engine. */
@@ -79,7 +80,7 @@ export class OrderedSttEngine implements SttEngine {
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     this.requests.push(request);
     let samples = 0;
-    for await (const piece of audio) if (piece !== 'pause') samples += piece.length;
+    for await (const piece of untilAborted(audio, signal)) if (piece !== 'pause') samples += piece.length;
     let text = '';
     const tokens: TextToken[] = [];
     for (;;) {

@@ -1,13 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/contract/core/error.ts';
-import type {
-  AudioChunk,
-  SttEngine,
-  TranscriptionEvent,
-  TtsEngine,
-  VadEngine,
-  VadEvent,
-} from '../../src/contract/engines/engine.ts';
+import type { SttEngine, TtsEngine, VadEngine, VadEvent } from '../../src/contract/engines/engine.ts';
+import { untilAborted } from '../../src/kit/async/until-aborted.ts';
 import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 import type { ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
 import { settled } from '../doubles/fake-vad-engine.ts';
@@ -35,9 +29,9 @@ function failure(): unknown {
 const stt: SttEngine = {
   languages: ['en', 'de'],
   hasPreviews: false,
-  async *transcribe(audio: AsyncIterable<AudioChunk>): AsyncGenerator<TranscriptionEvent, void, undefined> {
+  async *transcribe(audio, _, signal) {
     let samples = 0;
-    for await (const piece of audio) if (piece !== 'pause') samples += piece.length;
+    for await (const piece of untilAborted(audio, signal)) if (piece !== 'pause') samples += piece.length;
     const words = Array.from({ length: Math.floor(random() * 4) }, (_, at) => `word${at} `);
     for (const text of words) {
       await settled();

@@ -8,6 +8,7 @@ import type {
   TranscriptionRequest,
 } from '../../../src/contract/engines/engine.ts';
 import { CLOSE, type Socket } from '../../../src/http/transport/socket.ts';
+import { untilAborted } from '../../../src/kit/async/until-aborted.ts';
 import { noopTracer } from '../../../src/kit/logging/spans.ts';
 import { createMetrics } from '../../../src/metrics/registry.ts';
 import { settled } from '../../../test/doubles/fake-vad-engine.ts';
@@ -93,7 +94,7 @@ class HearingEngine implements SttEngine {
     const recorded: RecordedRequest = { request, samples: [] };
     const at = (kind === 'turn' ? this.turns : this.partials).push(recorded) - 1;
     let count = 0;
-    for await (const piece of audio) {
+    for await (const piece of untilAborted(audio, signal)) {
       if (piece === 'pause') continue;
       count += piece.length;
       if (this.#options.recording !== 'counted') recorded.samples.push(...piece);

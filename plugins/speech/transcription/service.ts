@@ -100,12 +100,13 @@ export class Transcriber {
     signal: AbortSignal,
   ): AsyncIterable<TranscriptionEvent> {
     const { model, task, prompt } = params;
-    const meter = new TranscriptionUsageMeter({ prompt });
+    const audio = new FileAudio(file);
+    const meter = new TranscriptionUsageMeter({ audio, prompt });
     const maxUsage = meter.maxUsage(file.declaredS);
     return billed(
       { calls: this.#deps.calls, endpoint: TRANSCRIPTION_ENDPOINTS[task], model, caller, maxUsage },
       meter,
-      () => engine.transcribe(countAudio(file, meter), requestOf(params, caller.keyId), signal),
+      () => engine.transcribe(audio, requestOf(params, caller.keyId), signal),
       signal,
     );
   }
@@ -144,12 +145,19 @@ function requestOf(params: TranscriptionFormParams, fairnessKey: string) {
   };
 }
 
-async function* countAudio(
-  { samples }: OpenAudioFile,
-  usageMeter: TranscriptionUsageMeter,
-): AsyncGenerator<AudioChunk, void, undefined> {
-  for await (const chunk of samples) {
-    usageMeter.addAudio(chunk.length);
-    yield chunk;
+/** The audio of a file, which is read once. Counts the samples. */
+class FileAudio implements AsyncIterable<AudioChunk> {
+  readonly #file: OpenAudioFile;
+  readSamples = 0;
+
+  constructor(file: OpenAudioFile) {
+    this.#file = file;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<AudioChunk, void, undefined> {
+    for await (const chunk of this.#file.samples) {
+      this.readSamples += chunk.length;
+      yield chunk;
+    }
   }
 }

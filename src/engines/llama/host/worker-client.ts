@@ -156,15 +156,17 @@ export class LlamaWorkerClient {
   }
 
   /** @param known description of the model, from a loaded worker. */
-  async *generate(
+  generate(
     request: TextRequest,
     known: LoadedLlama,
     signal: AbortSignal,
   ): AsyncGenerator<TextEvent, void, undefined> {
-    signal.throwIfAborted();
-    const prompt = buildPrompt(request, known.toolCallSyntax);
-    requireFits(prompt, known);
-    yield* this.#respond({ request, prompt, known, convert: (tokens) => tokens(prompt) }, signal);
+    const work = (): Work => {
+      const prompt = buildPrompt(request, known.toolCallSyntax);
+      requireFits(prompt, known);
+      return { request, prompt, known, convert: (tokens) => tokens(prompt) };
+    };
+    return this.#respond(work, signal);
   }
 
   /**
@@ -197,14 +199,13 @@ export class LlamaWorkerClient {
     const convert = async (tokens: Convert) => commonStart(await tokens(prompt), await tokens(otherPrompt));
     // Its token is not used, and needs no grammar.
     const text = { ...prompt, responseKind: 'text' } as const;
-    for await (const _ of this.#respond({ request, prompt: text, known, convert }, signal));
+    for await (const _ of this.#respond(() => ({ request, prompt: text, known, convert }), signal));
   }
 
-  /** Generates a response to the tokens of a prompt. */
-  async *#respond(
-    { request, prompt, known, convert }: Work,
-    signal: AbortSignal,
-  ): AsyncGenerator<TextEvent, void, undefined> {
+  /** Generates a response to the tokens of a prompt. @param work is called with the first pull, which throws its errors. */
+  async *#respond(work: () => Work, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
+    signal.throwIfAborted();
+    const { request, prompt, known, convert } = work();
     const response = this.#admit(request);
     const arrivedMs = systemClock.monotonicMs();
     this.#tokenMs = known.tokenMs;

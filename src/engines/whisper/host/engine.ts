@@ -33,20 +33,25 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
   return {
     languages,
     hasPreviews: true,
-    async *transcribe(audio, request, signal) {
-      for (const language of request.languages ?? []) requireLanguage(languages, language);
-      requireLanguage(languages, request.language);
-      if (request.task === 'translate' && languages.length === 1) {
-        throw invalidRequest(
-          "This model supports English only and cannot translate. Request a transcription or use another 'model'.",
-          'model',
-        );
-      }
-      yield* new Transcription(pool, model, request, signal).events(audio);
-    },
+    transcribe: (audio, request, signal) =>
+      new Transcription(pool, model, request, signal).events(audio, languages),
     ready: () => pool.ready(),
     close: async () => undefined,
   };
+}
+
+/** @throws ServiceError `invalid_request` for a language or a task that the model does not support. */
+function requireSupported(
+  supported: readonly string[],
+  { languages = [], language, task }: TranscriptionRequest,
+): void {
+  for (const each of languages) requireLanguage(supported, each);
+  requireLanguage(supported, language);
+  if (task !== 'translate' || supported.length > 1) return;
+  throw invalidRequest(
+    "This model supports English only and cannot translate. Request a transcription or use another 'model'.",
+    'model',
+  );
 }
 
 /** @throws ServiceError `invalid_request` for a language that the model does not support. */
@@ -92,7 +97,12 @@ class Transcription {
     this.#language = request.language;
   }
 
-  async *events(audio: AsyncIterable<AudioChunk>): AsyncGenerator<TranscriptionEvent, void, undefined> {
+  /** @param languages codes of the languages that the model supports. */
+  async *events(
+    audio: AsyncIterable<AudioChunk>,
+    languages: readonly string[],
+  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
+    requireSupported(languages, this.#request);
     let speculative: SpeculativeWindow | undefined;
     try {
       for await (const chunk of untilAborted(audio, this.#signal)) {
