@@ -11,10 +11,8 @@ const MAX_CHUNK_SAMPLES = LISTEN_RATE_HZ;
 export interface DetectorFeedDeps {
   readonly stream: VadStream;
   readonly buffer: InputBuffer;
-  /** Called after each write with the range of the buffer that the detector has processed. */
-  readonly onProcessed: (fromSample: number, toSample: number) => void;
-  /** Called after that. Positions refer to the buffer. */
-  readonly onEvents: (events: readonly VadEvent[]) => void;
+  /** Called after each write with the range that the detector has processed. All positions refer to the buffer. */
+  readonly onProcessed: (fromSample: number, toSample: number, events: readonly VadEvent[]) => void;
   /** Called at most once. The feed is then closed. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -56,7 +54,7 @@ export class DetectorFeed {
   }
 
   async #processBuffer(): Promise<void> {
-    const { stream, buffer, onProcessed, onEvents, onFailure } = this.#deps;
+    const { stream, buffer, onProcessed, onFailure } = this.#deps;
     this.#isBusy = true;
     while (!this.#isClosed) {
       const from = this.#processedSample;
@@ -72,9 +70,12 @@ export class DetectorFeed {
         return;
       }
       if (this.#isClosed) return;
-      onProcessed(from, to);
       this.#processedSample = to;
-      onEvents(events.length === 0 ? events : events.map((event) => this.#toBufferPosition(event)));
+      onProcessed(
+        from,
+        to,
+        events.map((event) => this.#toBufferPosition(event)),
+      );
     }
     this.#isBusy = false;
   }

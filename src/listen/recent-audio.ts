@@ -4,13 +4,16 @@ import { type Float32Samples, LISTEN_RATE_HZ } from '../contract/engines/audio.t
 import { LISTEN_FORMAT, samplesOf } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
 
-/** Maximum length of the retained audio, in seconds. */
-export const RECENT_AUDIO_S = 10;
-
-/** Keeps the last {@link RECENT_AUDIO_S} of a queue of samples. */
+/** Keeps the end of a queue of samples. */
 export class RecentAudio {
+  readonly #maxSamples: number;
   #source: AudioQueue | undefined;
   #audio = new AudioQueue(LISTEN_FORMAT);
+
+  /** @param maxS maximum length of the retained audio, in seconds. */
+  constructor(maxS: number) {
+    this.#maxSamples = maxS * LISTEN_RATE_HZ;
+  }
 
   /** Adds a range that follows the previous one. A range of another queue replaces the audio. */
   add(source: AudioQueue, fromSample: number, toSample: number): void {
@@ -19,7 +22,7 @@ export class RecentAudio {
     }
     this.#source = source;
     source.copyTo(this.#audio, fromSample, toSample);
-    this.#audio.discardBefore(toSample - RECENT_AUDIO_S * LISTEN_RATE_HZ);
+    this.#audio.discardBefore(toSample - this.#maxSamples);
   }
 
   /** Returns a copy of the retained part of a range, mono at 16 kHz. */

@@ -3,7 +3,6 @@ import { FakeVadEngine, type ScriptedVadEvent, settled } from '../../test/double
 import { decodeToFloat32 } from '../audio/codec.ts';
 import { DEFAULT_VAD_SETTINGS } from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
-import { RECENT_AUDIO_S } from './recent-audio.ts';
 import { type PauseEvent, type SegmenterEvent, TurnSegmenter } from './turn-segmenter.ts';
 
 /** Tests the reports of pauses inside turns, and the decisions that they allow. */
@@ -17,6 +16,8 @@ function counting(fromMs: number, toMs: number): Uint8Array {
   const samples = Int16Array.from({ length: ms(toMs - fromMs) }, (_, i) => ms(fromMs) + i);
   return new Uint8Array(samples.buffer);
 }
+
+const RECENT_AUDIO_S = 10;
 
 /** Speech from 500 to 1500 ms, then from 2200 to 3000 ms. */
 const TWO_PAUSES: readonly ScriptedVadEvent[] = [
@@ -34,6 +35,7 @@ function segmented(script: readonly ScriptedVadEvent[] = TWO_PAUSES) {
     maxBufferedBytes: 1024 * 1024,
     report: (event) => events.push(event),
     pauses: { marksMs: [200, 600], report: (event) => events.push(event) },
+    recentAudioS: RECENT_AUDIO_S,
   });
   segmenter.configure(FORMAT, { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: 2000 });
   const append = async (fromMs: number, toMs: number) => {

@@ -65,6 +65,8 @@ export interface TurnSegmenterDeps {
   /** A detected turn with this much audio (s) ends at its next pause of any length. Default: no limit. */
   readonly softMaxTurnS?: number;
   readonly pauses?: PauseObserver;
+  /** Length of the audio that {@link TurnSegmenter.recentAudio} returns at most, in seconds. Default: 0. */
+  readonly recentAudioS?: number;
   /** Called for each event, before the call that caused it returns. */
   readonly report: (event: SegmenterEvent) => void;
 }
@@ -114,8 +116,8 @@ export class TurnSegmenter {
   /** Timing of the current feed. */
   #timing: DetectionTiming = { retained: 0, lookback: 0, tail: 0, silence: 0 };
   #active: ActiveTurn | undefined;
-  /** Audio that the detector has processed. */
-  readonly #recent = new RecentAudio();
+  /** Audio that the detector has processed. Undefined: not retained. */
+  readonly #recent: RecentAudio | undefined;
   #isDetectorFailing = false;
   #isClosed = false;
   #isEnding = false;
@@ -125,6 +127,7 @@ export class TurnSegmenter {
 
   constructor(deps: TurnSegmenterDeps) {
     this.#deps = deps;
+    if (deps.recentAudioS !== undefined) this.#recent = new RecentAudio(deps.recentAudioS);
   }
 
   /**
@@ -192,12 +195,12 @@ export class TurnSegmenter {
   }
 
   /**
-   * Returns the last {@link RECENT_AUDIO_S} of the active turn that the detector has processed, mono at 16 kHz; in a
-   * reported pause, up to its last mark. Empty without an active turn.
+   * Returns the last `recentAudioS` of the active turn that the detector has processed, mono at 16 kHz; in a reported
+   * pause, up to its last mark. Empty without an active turn.
    */
   recentAudio(): Float32Samples {
     const active = this.#active;
-    if (active === undefined) return new Float32Array(0);
+    if (active === undefined || this.#recent === undefined) return new Float32Array(0);
     const marksMs = this.#deps.pauses?.marksMs ?? [];
     const markMs = marksMs[active.pauseMarks - 1];
     const processed = this.#feed?.processedSample ?? active.startSample;
@@ -436,8 +439,10 @@ export class TurnSegmenter {
     return new DetectorFeed({
       stream,
       buffer,
-      onEvents: (events) => this.#handleDetectorEvents(events),
-      onProcessed: (from, to) => this.#recent.add(buffer.converted, from, to),
+      onProcessed: (from, to, events) => {
+        this.#recent?.add(buffer.converted, from, to);
+        this.#handleDetectorEvents(events);
+      },
       onFailure: (error) => {
         this.#machine.dispatch({ kind: 'detector_failed', error });
         this.#reportPending();

@@ -33,6 +33,8 @@ const ECHO_SPEECH_SAMPLES = 0.8 * LISTEN_RATE_HZ;
 const ECHO_PLAYBACK_MS = 2_500;
 /** Words that may come back as an echo were played in this time before, in ms. */
 const ECHO_WORDS_MS = 4_000;
+/** Audio of a turn that decides about its end and about an interruption, in seconds. The turn-end detector uses 8 s. */
+const RECENT_AUDIO_S = 10;
 
 /** Events of the turns of the user. */
 export type UserEvent =
@@ -103,6 +105,7 @@ export class UserTurns {
       maxBufferedBytes: MAX_BUFFERED_BYTES,
       report: (event) => this.#segmented(event),
       pauses: { marksMs: PAUSE_MARKS_MS, report: (event) => this.#paused(event) },
+      recentAudioS: RECENT_AUDIO_S,
     });
     this.#turns = new Turns({
       ...deps,
