@@ -185,7 +185,7 @@ describe('a socket', () => {
     await until(async () => (await storedBlobs()).length === 1);
     sending.destroy();
     await until(async () => (await storedBlobs()).length === 0);
-    await files.drain(AbortSignal.timeout(1000));
+    await files.uploads.drain(AbortSignal.timeout(1000));
   });
 
   it('that announces a body above the limit receives the error immediately', async () => {

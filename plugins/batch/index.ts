@@ -33,7 +33,8 @@ export const batch = definePlugin({
   ],
   setup({ services, settings: { limits, batch: concurrency }, lifecycle }) {
     const { jobs, batches, log } = services;
-    const files = lifecycle.drains(new FileService({ ...services, ...limits }));
+    const files = new FileService({ ...services, ...limits });
+    lifecycle.drains(files.uploads);
     const { batchesPerOrganization: openPerOrganization, requestBytes: maxLineBytes } = limits;
     const service = new BatchService({ ...services, openPerOrganization });
     const metrics = batchMetrics(services.metrics);

@@ -20,14 +20,13 @@ export const partner = definePlugin({
     const calls = lifecycle.drains(
       new PhoneCalls({ ...services, ...turns, perOrganization: limits.partnerCallsPerOrganization }),
     );
-    const voiceRequests = lifecycle.drains(
-      new SpeechRequests({
-        ...services,
-        endpoint: 'POST /v1/voices/partner',
-        voices: new StoredVoices(services),
-        requestsPerOrganization: limits.speechRequestsPerOrganization,
-      }),
-    );
+    const voiceRequests = new SpeechRequests({
+      ...services,
+      endpoint: 'POST /v1/voices/partner',
+      voices: new StoredVoices(services),
+      requestsPerOrganization: limits.speechRequestsPerOrganization,
+    });
+    lifecycle.drains(voiceRequests.open);
     return {
       services: { voiceRequests, phoneCalls: calls },
       ready: () =>

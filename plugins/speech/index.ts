@@ -29,20 +29,18 @@ export const speech = definePlugin({
   async setup({ services, settings: { limits, dataDir }, lifecycle }) {
     const { tts, stt, log, clock, lexicons, audioEncoder: encoder } = services;
     await prepareUploadFolder(uploadFolder(dataDir), clock);
-    const requests = lifecycle.drains(
-      new SpeechRequests({
-        ...services,
-        endpoint: '/v1/audio/speech',
-        voices: new StoredVoices(services),
-        requestsPerOrganization: limits.speechRequestsPerOrganization,
-      }),
-    );
-    const transcriber = lifecycle.drains(
-      new Transcriber({
-        ...services,
-        requestsPerOrganization: limits.transcriptionRequestsPerOrganization,
-      }),
-    );
+    const requests = new SpeechRequests({
+      ...services,
+      endpoint: '/v1/audio/speech',
+      voices: new StoredVoices(services),
+      requestsPerOrganization: limits.speechRequestsPerOrganization,
+    });
+    lifecycle.drains(requests.open);
+    const transcriber = new Transcriber({
+      ...services,
+      requestsPerOrganization: limits.transcriptionRequestsPerOrganization,
+    });
+    lifecycle.drains(transcriber.open);
     return {
       services: {
         tts,

@@ -143,7 +143,7 @@ describe('request slots', () => {
     });
     const response = post({});
     await expect.poll(() => engine.heard).toEqual([8000]);
-    await transcriber.drain(AbortSignal.abort());
+    await transcriber.open.drain(AbortSignal.abort());
     expect((await response).status).toBe(503);
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
   });

@@ -34,9 +34,8 @@ export const video = definePlugin({
     const downloads = new GuardedFetch({ maxBytes: CLIP_BYTES });
     const quota = { maxOpen: limits.videosPerOrganization, maxBytes: limits.storedVideoBytesPerOrganization };
     const requestsPerOrganization = limits.videoRequestsPerOrganization;
-    const videos = lifecycle.drains(
-      new VideoService({ ...services, quota, requestsPerOrganization, clips, downloads }),
-    );
+    const videos = new VideoService({ ...services, quota, requestsPerOrganization, clips, downloads });
+    lifecycle.drains(videos.open);
     const metrics = videoMetrics(services.metrics);
     lifecycle.runs(jobs, videoJob({ ...services, ...concurrency, folder, clips, progress, metrics }));
     const listOpen = store.listOpen;

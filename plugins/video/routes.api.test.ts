@@ -315,7 +315,7 @@ describe('limits of an organization', () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
     const first = app.send(EXTENSIONS, { method: 'POST', headers, body });
     await expect.poll(async () => (await app.extend([...ASKED, clipPart()])).status).toBe(429);
-    app.videos.stop();
+    app.videos.open.stop();
     expect((await first).status).toBe(503);
     held.resolve();
   });

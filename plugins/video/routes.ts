@@ -92,7 +92,7 @@ export function videoRoutes({ folder, clipBytes }: VideoRouteSettings): readonly
       },
       async handle({ caller, request, idempotencyKey: key, set }, services: VideoServices) {
         const { videos } = services;
-        const slot = videos.startRequest(caller, request.signal);
+        const slot = videos.open.startRequest(caller, request.signal);
         try {
           // With an idempotency key the video may exist already, which needs no quota: the key is checked first.
           if (key === undefined) await videos.requireQuota(caller);

@@ -24,7 +24,7 @@ import {
   videoBlobs,
 } from '../../src/contract/stores/video-store.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
-import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-requests.ts';
+import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { insufficientQuota } from '../../src/usage/call-ledger.ts';
 import type { ClipQueue } from './clips/clip-queue.ts';
@@ -72,25 +72,18 @@ interface NewVideo {
 export type Variant = 'video' | 'thumbnail';
 
 export class VideoService {
+  /** Requests in progress that upload a clip. */
+  readonly open: OpenRequests;
   readonly #deps: VideoServiceDeps;
-  readonly #requests: OpenRequests;
 
   constructor(deps: VideoServiceDeps) {
     this.#deps = deps;
-    this.#requests = new OpenRequests('video', deps.requestsPerOrganization);
+    this.open = new OpenRequests('video', deps.requestsPerOrganization);
   }
 
   /** The configured video models. */
   get models(): ModelTable<VideoEngine> {
     return this.#deps.video;
-  }
-
-  /**
-   * Reserves a slot for a request that uploads a clip. The caller must end it.
-   * @throws ServiceError `rate_limited` if the organization or the key has too many open requests.
-   */
-  startRequest(caller: Caller, signal: AbortSignal): OpenRequest {
-    return this.#requests.startRequest(caller, signal);
   }
 
   /** @throws ServiceError if the organization has used up its quota. */
@@ -189,16 +182,6 @@ export class VideoService {
     if (bytes !== undefined) return bytes;
     if ((await videos.get(organization, id)) === undefined) throw unknownVideo(id, 'id');
     throw new ServiceError('internal', 'The content of this video is lost.', { code: 'server_error' });
-  }
-
-  /** Waits for open requests to finish, until the signal fires. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#requests.drain(until);
-  }
-
-  /** Aborts every request. */
-  stop(): void {
-    this.#requests.stop();
   }
 
   /** Copies the clip to the local disk. */

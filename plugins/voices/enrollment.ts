@@ -9,7 +9,7 @@ import type { Slots } from '../../src/contract/plugin.ts';
 import { clipBlob, MAX_CLIP_S, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { FairSemaphore } from '../../src/kit/limits/fair-semaphore.ts';
-import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-requests.ts';
+import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import { type ClipWarning, clipWarnings } from './checks/clip-warnings.ts';
 import { requireSpeech } from './checks/enough-speech.ts';
 import { requireOneSpeaker } from './checks/one-speaker.ts';
@@ -48,8 +48,9 @@ export interface EnrollmentResult {
 }
 
 export class EnrollmentService {
+  /** Requests in progress. Each starts before its upload is read, because the slots bound the disk space of uploads. */
+  readonly open: OpenRequests;
   readonly #deps: EnrollmentDeps;
-  readonly #open: OpenRequests;
   readonly #semaphore = new FairSemaphore({
     maxConcurrent: CONCURRENCY,
     maxConcurrentPerKey: 1,
@@ -58,15 +59,7 @@ export class EnrollmentService {
 
   constructor(deps: EnrollmentDeps) {
     this.#deps = deps;
-    this.#open = new OpenRequests('voice', deps.requestsPerOrganization);
-  }
-
-  /**
-   * Reserves a request slot. Called before the upload is read, because the slots bound the disk space of uploads.
-   * @throws ServiceError `rate_limited` if the organization has too many open requests.
-   */
-  startRequest(caller: Caller, signal: AbortSignal): OpenRequest {
-    return this.#open.startRequest(caller, signal);
+    this.open = new OpenRequests('voice', deps.requestsPerOrganization);
   }
 
   /**
@@ -101,16 +94,6 @@ export class EnrollmentService {
     } finally {
       await call.discard();
     }
-  }
-
-  /** Waits for running requests; stops the remaining ones when the signal fires. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
-  }
-
-  /** Stops all running requests. */
-  stop(): void {
-    this.#open.stop();
   }
 
   async #enrollWhenFree(

@@ -31,14 +31,13 @@ export const voices = definePlugin({
   async setup({ services, settings: { limits, dataDir }, lifecycle }) {
     const uploads = uploadFolder(dataDir);
     await prepareUploadFolder(uploads, services.clock);
-    const enrollments = lifecycle.drains(
-      new EnrollmentService({
-        ...services,
-        metrics: voiceMetrics(services.metrics),
-        requestsPerOrganization: limits.uploadsPerOrganization,
-        voicesPerOrganization: limits.voicesPerOrganization,
-      }),
-    );
+    const enrollments = new EnrollmentService({
+      ...services,
+      metrics: voiceMetrics(services.metrics),
+      requestsPerOrganization: limits.uploadsPerOrganization,
+      voicesPerOrganization: limits.voicesPerOrganization,
+    });
+    lifecycle.drains(enrollments.open);
     lifecycle.closes(startReadaptation(services));
     lifecycle.closes(startClipCleanup({ ...services, uploads }));
     return { services: { voices: new VoiceService(services), enrollments } };

@@ -353,7 +353,7 @@ describe('limits', () => {
     await expect.poll(() => app.speakers.asked.length).toBe(1);
     const until = new AbortController();
     let isDrained = false;
-    const drained = app.enrollments.drain(until.signal).then(() => {
+    const drained = app.enrollments.open.drain(until.signal).then(() => {
       isDrained = true;
     });
     await new Promise((resolve) => setImmediate(resolve));

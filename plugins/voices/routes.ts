@@ -98,7 +98,7 @@ export function voiceRoutes(uploads: UploadSettings): readonly Route<VoiceRouteS
         // Released in reverse order: the file, then the request slot.
         const resources = new AsyncDisposableStack();
         try {
-          const slot = resources.adopt(enrollments.startRequest(caller, request.signal), (open) =>
+          const slot = resources.adopt(enrollments.open.startRequest(caller, request.signal), (open) =>
             open.end(),
           );
           await enrollments.requireQuota(caller);

@@ -201,7 +201,7 @@ it('drain waits for speech that is being read and stops the rest at the deadline
   const { start, requests, rows } = setup({ runs: () => new Array(100).fill([0.1]) });
   const speech = await start();
   const late = new AbortController();
-  const draining = requests.drain(late.signal);
+  const draining = requests.open.drain(late.signal);
   await speech.audio.next();
   await speech.audio.next();
   late.abort();

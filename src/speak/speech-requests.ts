@@ -63,12 +63,13 @@ export interface Speech {
 }
 
 export class SpeechRequests {
+  /** Syntheses in progress. */
+  readonly open: OpenRequests;
   readonly #deps: SpeechRequestsDeps;
-  readonly #requests: OpenRequests;
 
   constructor(deps: SpeechRequestsDeps) {
     this.#deps = deps;
-    this.#requests = new OpenRequests('speech', deps.requestsPerOrganization);
+    this.open = new OpenRequests('speech', deps.requestsPerOrganization);
   }
 
   /**
@@ -94,7 +95,7 @@ export class SpeechRequests {
       ...speech
     } = params;
     const engine = requireModel(tts, model);
-    const job = this.#requests.startRequest(caller, signal);
+    const job = this.open.startRequest(caller, signal);
     try {
       const { organization } = caller;
       const requested = { id: voiceId, model, param: voiceParam, organization, language };
@@ -179,16 +180,6 @@ export class SpeechRequests {
       errors.push(error);
     }
     return errors;
-  }
-
-  /** Resolves when no synthesis is running. Stops the remaining ones when `until` aborts. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#requests.drain(until);
-  }
-
-  /** Stops all running syntheses. */
-  stop(): void {
-    this.#requests.stop();
   }
 }
 

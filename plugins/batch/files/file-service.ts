@@ -32,12 +32,13 @@ export interface FileServiceDeps {
 }
 
 export class FileService {
+  /** Uploads in progress. */
+  readonly uploads: OpenRequests;
   readonly #deps: FileServiceDeps;
-  readonly #uploads: OpenRequests;
 
   constructor(deps: FileServiceDeps) {
     this.#deps = deps;
-    this.#uploads = new OpenRequests('upload', deps.uploadsPerOrganization);
+    this.uploads = new OpenRequests('upload', deps.uploadsPerOrganization);
   }
 
   /**
@@ -45,7 +46,7 @@ export class FileService {
    * @throws ServiceError `rate_limited` if the organization or the key has too many open uploads.
    */
   upload(caller: Caller, signal: AbortSignal): Upload {
-    return new Upload(this.#deps, caller.organization, this.#uploads.startRequest(caller, signal));
+    return new Upload(this.#deps, caller.organization, this.uploads.startRequest(caller, signal));
   }
 
   /** @throws ServiceError `not_found`. */
@@ -80,16 +81,6 @@ export class FileService {
     const { files, blobs, clock, log } = this.#deps;
     if (!(await files.delete(organization, id, unixSeconds(clock)))) throw unknownFile(id);
     await deleteBlob(blobs, id as Id<'file-'>, log);
-  }
-
-  /** Waits for open uploads to finish, until the signal fires. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#uploads.drain(until);
-  }
-
-  /** Aborts every upload. */
-  stop(): void {
-    this.#uploads.stop();
   }
 }
 

@@ -210,7 +210,7 @@ describe('a rejected upload leaves no data behind', () => {
     await pendingResponse;
     expect(await storedBlobs()).toEqual([]);
     // The upload slot is free again.
-    await files.drain(AbortSignal.timeout(1000));
+    await files.uploads.drain(AbortSignal.timeout(1000));
   });
 
   it('returns 503 when the disk is full', async () => {
@@ -256,7 +256,7 @@ describe('a rejected upload leaves no data behind', () => {
     const pendingResponse = app.send(FILES, { method: 'POST', body, headers });
     await began.promise;
     const until = new AbortController();
-    const drained = files.drain(until.signal);
+    const drained = files.uploads.drain(until.signal);
     until.abort();
     await drained;
     expect((await pendingResponse).status).toBe(503);

@@ -289,11 +289,11 @@ describe('drain', () => {
   it('waits for running requests and stops them at the deadline', async () => {
     const { post, requests, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
     const response = await post({ text: 'One.' });
-    const draining = requests.drain(AbortSignal.abort());
+    const draining = requests.open.drain(AbortSignal.abort());
     await expect(response.arrayBuffer()).rejects.toThrow();
     await draining;
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
-    requests.stop();
+    requests.open.stop();
   });
 });
 

@@ -815,7 +815,7 @@ describe('drain', () => {
     const response = post({});
     await expect.poll(() => engine.requests.length).toBe(1);
     let drained = false;
-    const draining = requests.drain(new AbortController().signal).then(() => {
+    const draining = requests.open.drain(new AbortController().signal).then(() => {
       drained = true;
     });
     await Promise.resolve();
@@ -828,12 +828,12 @@ describe('drain', () => {
   it('stops running requests at the deadline', async () => {
     const { post, requests, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
     const response = await post({ response_format: 'pcm' });
-    const draining = requests.drain(AbortSignal.abort());
+    const draining = requests.open.drain(AbortSignal.abort());
     await expect(response.arrayBuffer()).rejects.toThrow();
     await draining;
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
     // Resolves immediately.
-    await requests.drain(new AbortController().signal);
+    await requests.open.drain(new AbortController().signal);
   });
 });
 

@@ -72,7 +72,7 @@ function transcriptionRoute(task: TranscriptionTask, uploads: UploadSettings): R
       const resources = new AsyncDisposableStack();
       try {
         const signal = AbortSignal.any([request.signal, disconnected.signal]);
-        const slot = resources.adopt(transcriber.startRequest(caller, signal), (open) => open.end());
+        const slot = resources.adopt(transcriber.open.startRequest(caller, signal), (open) => open.end());
         const form = resources.adopt(await receiveForm(request, settings, slot.signal), (it) => it.release());
         const params = parseTranscription(task, form.fields);
         const events = resources.adopt(transcriber.transcribe(params, caller, slot.signal), async (it) => {

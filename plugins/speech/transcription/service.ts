@@ -8,7 +8,7 @@ import type { AudioChunk, SttEngine, TranscriptionEvent } from '../../../src/con
 import { requireModel } from '../../../src/contract/model-table.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
 import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
-import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
+import { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import { billed } from '../../../src/usage/billed.ts';
@@ -25,14 +25,15 @@ export interface TranscriberDeps extends Pick<Slots, 'stt' | 'audioFiles' | 'cal
 }
 
 export class Transcriber {
+  /** Requests in progress. Each starts before its upload is read, because the slots bound the disk space of uploads. */
+  readonly open: OpenRequests;
   readonly #deps: TranscriberDeps;
-  readonly #open: OpenRequests;
   /** Limits concurrent file reads: each file is decoded in its own process. */
   readonly #files: FairSemaphore;
 
   constructor(deps: TranscriberDeps) {
     this.#deps = deps;
-    this.#open = new OpenRequests('transcription', deps.requestsPerOrganization);
+    this.open = new OpenRequests('transcription', deps.requestsPerOrganization);
     const { maxOpen } = deps.audioFiles;
     const maxPerKey = Math.max(1, maxOpen - SLOTS_FOR_OTHER_KEYS);
     this.#files = new FairSemaphore({
@@ -40,14 +41,6 @@ export class Transcriber {
       maxConcurrentPerKey: maxPerKey,
       maxQueued: MAX_WAITING,
     });
-  }
-
-  /**
-   * Reserves a request slot. Called before the upload is read, because the slots bound the disk space of uploads.
-   * @throws ServiceError `rate_limited` if the organization has too many open requests.
-   */
-  startRequest(caller: Caller, signal: AbortSignal): OpenRequest {
-    return this.#open.startRequest(caller, signal);
   }
 
   /**
@@ -80,16 +73,6 @@ export class Transcriber {
   /** Logs a failure after the response has started, which cannot set the HTTP status any more. */
   logStreamFailure(error: unknown, { requestId }: Caller): void {
     logFailure(this.#deps.log, 'transcription failed in its stream', error, { request_id: requestId });
-  }
-
-  /** Waits for running requests; stops the remaining ones when the signal fires. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
-  }
-
-  /** Stops all running requests. */
-  stop(): void {
-    this.#open.stop();
   }
 
   #events(
