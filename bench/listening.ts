@@ -3,6 +3,7 @@
 import { loadConfig } from '../server/config.ts';
 import type { Float32Samples } from '../src/contract/engines/audio.ts';
 import type { AudioChunk, SttEngine, TranscriptionRequest } from '../src/contract/engines/engine.ts';
+import { once } from '../src/kit/async/once.ts';
 import { systemClock } from '../src/kit/clock.ts';
 import { noMetrics, silentLog } from '../tools/harness/doubles/doubles.ts';
 import { openEngines } from '../tools/harness/models/open-engines.ts';
@@ -44,13 +45,7 @@ export async function transcribe(
   language = 'en',
 ): Promise<Transcribed> {
   const start = performance.now();
-  const text = await finalText(
-    engine,
-    (async function* () {
-      yield samples;
-    })(),
-    language,
-  );
+  const text = await finalText(engine, once(samples), language);
   return { text, seconds: (performance.now() - start) / 1000 };
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../server/config.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type { SpokenWord } from '../../src/contract/engines/engine.ts';
+import { once } from '../../src/kit/async/once.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { resolveModelFiles } from '../../src/models/model-files.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
@@ -87,10 +88,6 @@ export async function openSpeakingAndListening(voice: string): Promise<SpeakingA
     hear: (samples, code) => finalText(transcriber, once(samples), code, PROMPTS[code]),
     close,
   };
-}
-
-async function* once(samples: Float32Samples) {
-  yield samples;
 }
 
 interface PeerLine {

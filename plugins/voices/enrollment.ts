@@ -7,6 +7,7 @@ import { newId } from '../../src/contract/core/id.ts';
 import type { VoiceWork } from '../../src/contract/engines/voice.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { clipBlob, MAX_CLIP_S, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
+import { once } from '../../src/kit/async/once.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { FairSemaphore } from '../../src/kit/limits/fair-semaphore.ts';
 import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
@@ -14,7 +15,6 @@ import { type ClipWarning, clipWarnings } from './checks/clip-warnings.ts';
 import { requireSpeech } from './checks/enough-speech.ts';
 import { requireOneSpeaker } from './checks/one-speaker.ts';
 import { extractSpeech, speechSpans } from './checks/speech-spans.ts';
-import { singleChunk } from './clips/single-chunk.ts';
 import { decodeUploadedClip, type UploadedClip } from './clips/uploaded-clip.ts';
 import type { VoiceMetrics } from './metrics.ts';
 import type { EnrollmentParams } from './schema.ts';
@@ -147,7 +147,7 @@ export class EnrollmentService {
   async #store(voice: VoiceRecord, { original }: UploadedClip, signal: AbortSignal): Promise<void> {
     const { voices, blobs, voicesPerOrganization, log } = this.#deps;
     const { id } = voice;
-    await blobs.write(clipBlob(id), singleChunk(encodeWav(original.samples, original.rateHz)), signal);
+    await blobs.write(clipBlob(id), once(encodeWav(original.samples, original.rateHz)), signal);
     try {
       await voices.put(voice, voicesPerOrganization);
     } catch (error) {

@@ -16,7 +16,7 @@ import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { type RouteQuery, route } from '../../src/http/route.ts';
 import { storedObject } from '../../src/http/stored-object.ts';
-import { singleChunk } from './clips/single-chunk.ts';
+import { once } from '../../src/kit/async/once.ts';
 import type { EnrollmentService } from './enrollment.ts';
 import {
   enrollmentFormSchema,
@@ -166,8 +166,7 @@ export function voiceRoutes(uploads: UploadSettings): readonly Route<VoiceRouteS
           headers: { 'content-type': 'audio/wav' },
           // A clip is immutable.
           etag: `"${id}"`,
-          read: async (_: AbortSignal, range?: ByteRange) =>
-            singleChunk(wav.subarray(range?.start, range?.end)),
+          read: async (_: AbortSignal, range?: ByteRange) => once(wav.subarray(range?.start, range?.end)),
         };
         return contentResponse(stored, request, set.headers);
       },

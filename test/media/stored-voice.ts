@@ -3,6 +3,7 @@ import { encodeWav } from '../../src/audio/wav.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import { clipBlob, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
+import { once } from '../../src/kit/async/once.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { voiceStore } from '../../src/records/stores/voice-store.ts';
@@ -29,10 +30,7 @@ export async function storedVoiceFiles(dataDir: string): Promise<StoredVoiceFile
   return {
     async put(clip, fields) {
       const voice = voiceRecord(fields);
-      const bytes = async function* () {
-        yield clip;
-      };
-      await blobs.write(clipBlob(voice.id), bytes(), never);
+      await blobs.write(clipBlob(voice.id), once(clip), never);
       await store.put(voice, 1000);
       return voice;
     },

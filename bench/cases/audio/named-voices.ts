@@ -5,6 +5,7 @@ import { type Float32Samples, LISTEN_RATE_HZ } from '../../../src/contract/engin
 import { type NamedVoice, OPENAI_VOICES } from '../../../src/contract/engines/named-voice.ts';
 import type { VoiceWork } from '../../../src/contract/engines/voice.ts';
 import { cosineSimilarity, meanDirection } from '../../../src/engines/speakers/host/voice-print.ts';
+import { once } from '../../../src/kit/async/once.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
@@ -107,10 +108,6 @@ async function openNamedVoices() {
     return { print: embedding, pitchHz, seconds: samples.length / LISTEN_RATE_HZ, errors, words };
   };
   return { listed: engine.voices, measure, close };
-}
-
-async function* once(samples: Float32Samples) {
-  yield samples;
 }
 
 /** Whether the voices differ from each other, and have the gender that they are listed with. */

@@ -10,6 +10,7 @@ import type { KokoroModelSettings } from '../../../src/engines/kokoro/settings.t
 import { englishPresetNames } from '../../../src/engines/kokoro/shared/voice-mix.ts';
 import type { PiperModelSettings } from '../../../src/engines/piper/settings.ts';
 import { cosineSimilarity, meanDirection } from '../../../src/engines/speakers/host/voice-print.ts';
+import { once } from '../../../src/kit/async/once.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
@@ -185,10 +186,6 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
       };
     },
   };
-}
-
-async function* once(samples: Float32Samples) {
-  yield samples;
 }
 
 function spokenVoice(adaptation: string): SpokenVoice {

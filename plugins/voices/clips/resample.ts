@@ -1,3 +1,4 @@
+import { concatenate } from '../../../src/audio/concatenate.ts';
 import { Resampler } from '../../../src/audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 
@@ -20,16 +21,5 @@ export async function resampleToListenRate(samples: Float32Samples, rateHz: numb
   } finally {
     resampler.close();
   }
-  return concatSamples(chunks);
-}
-
-/** Concatenates chunks of samples. */
-export function concatSamples(chunks: readonly Float32Samples[]): Float32Samples {
-  const samples = new Float32Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    samples.set(chunk, at);
-    at += chunk.length;
-  }
-  return samples;
+  return concatenate(chunks);
 }

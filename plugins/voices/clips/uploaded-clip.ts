@@ -1,5 +1,6 @@
 /** Decodes an uploaded file and validates its format and length. */
 
+import { concatenate } from '../../../src/audio/concatenate.ts';
 import type { WavContent } from '../../../src/audio/wav.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
@@ -10,7 +11,7 @@ import type {
   OpenAudioFile,
 } from '../../../src/contract/engines/audio-file.ts';
 import { MAX_CLIP_S, MIN_CLIP_S } from '../../../src/contract/stores/voice-store.ts';
-import { concatSamples, resampleToListenRate } from './resample.ts';
+import { resampleToListenRate } from './resample.ts';
 
 /** Name of the form field. */
 export const CLIP_FIELD = 'audio_sample';
@@ -73,7 +74,7 @@ async function readSamples(samples: OpenAudioFile['samples'], maxSamples: number
   } finally {
     await samples.return();
   }
-  return concatSamples(chunks);
+  return concatenate(chunks);
 }
 
 function wrongLength(found: string) {

@@ -7,6 +7,7 @@ import type { TranscriptPreview } from '../../contract/engines/engine.ts';
 import type { TurnEndDetector } from '../../contract/engines/turn-end.ts';
 import { requireModel } from '../../contract/model-table.ts';
 import type { Slots } from '../../contract/plugin.ts';
+import { once } from '../../kit/async/once.ts';
 import { sampleBytes } from '../../listen/audio-format.ts';
 import type { Turn, TurnTranscriptionEvent } from '../../listen/turn.ts';
 import {
@@ -405,8 +406,4 @@ export class UserTurns {
   #logError(message: string, error: unknown): void {
     this.#deps.log.error(message, error, { request_id: this.#deps.caller.requestId });
   }
-}
-
-async function* once<T>(item: T): AsyncGenerator<T, void, undefined> {
-  yield item;
 }

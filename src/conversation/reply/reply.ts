@@ -12,6 +12,7 @@ import type { FinishReason, TextRequest, TokenUsage } from '../../contract/engin
 import { requireModel } from '../../contract/model-table.ts';
 import type { Slots } from '../../contract/plugin.ts';
 import { billedGeneration } from '../../generate/billed-generation.ts';
+import { once } from '../../kit/async/once.ts';
 import { PlaybackClock } from '../../kit/playback-clock.ts';
 import { codePoints } from '../../kit/validation/code-points.ts';
 import { billedSynthesis } from '../../speak/billed-synthesis.ts';
@@ -296,7 +297,7 @@ export class Reply {
     if (fallbackMessage !== undefined && settings.modality === 'audio' && !this.#hasMessage && !isFatal) {
       try {
         this.#startMessage();
-        await this.#speak(oneText(fallbackMessage), settings, new PlaybackClock(), this.#signal);
+        await this.#speak(once(fallbackMessage), settings, new PlaybackClock(), this.#signal);
       } catch (failure) {
         if (!this.#signal.aborted) this.#deps.onError(failure);
       }
@@ -348,10 +349,6 @@ function endOf({ reason, tokens }: Generated, audioTokens: number): ReplyEvent {
 function spokenTag(engine: TtsEngine, language: ReplyLanguage | undefined): string | undefined {
   if (language?.source !== 'transcription') return language?.tag;
   return engine.languageOf?.(language.tag);
-}
-
-async function* oneText(text: string): AsyncGenerator<string, void, undefined> {
-  yield text;
 }
 
 function isOutOfCredits(error: unknown): boolean {
