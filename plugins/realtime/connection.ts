@@ -157,7 +157,7 @@ export class RealtimeConnection implements SocketListener {
     // Under server_vad commits are automatic, so the audio that would lead to one is rejected instead.
     const { session, transcription } = this.#machine.state;
     if (session.turnDetection !== undefined && !canCommit(transcription)) return TOO_MANY_PENDING_TURNS;
-    if (this.#pendingBytes() > MAX_BUFFERED_BYTES) return TOO_MUCH_PENDING_AUDIO;
+    if (this.#turns.pendingBytes > MAX_BUFFERED_BYTES) return TOO_MUCH_PENDING_AUDIO;
     const error = this.#audioError(bytes.length);
     if (error !== undefined) return error;
     return this.#segmenter.append(bytes) ? undefined : BUFFER_FULL;
@@ -171,14 +171,6 @@ export class RealtimeConnection implements SocketListener {
     } catch (error) {
       return { code: 'buffer_overflow', message: (error as Error).message, param: 'audio' };
     }
-  }
-
-  /**
-   * Bytes of committed turns that are not transcribed yet. A single turn is ignored: it was the buffer, and
-   * so within its limit.
-   */
-  #pendingBytes(): number {
-    return this.#turns.size <= 1 ? 0 : this.#turns.unreadBytes;
   }
 
   /**

@@ -494,18 +494,19 @@ describe('the turns of a connection', () => {
     const { turns } = driver({ refusal: () => new Error('why') });
     const [first, second, third] = [completeTurn('item_1'), completeTurn('item_2'), completeTurn('item_3')];
     for (const turn of [first, second, third]) turns.add(turn, PARAMS);
-    expect([turns.size, turns.unreadBytes]).toEqual([3, 9600]);
+    expect([turns.pendingBytes, turns.unreadBytes]).toEqual([9600, 9600]);
     expect(turns.add(first, { ...PARAMS, task: 'translate' })).toBe(turns.get('item_1'));
     turns.get('item_1')?.abandon();
     const stopped = turns.get('item_2');
     stopped?.start();
     stopped?.stop();
-    expect([turns.size, turns.get('item_1'), turns.get('item_2')]).toEqual([1, undefined, undefined]);
+    expect([turns.pendingBytes, turns.unreadBytes]).toEqual([0, 3200]);
+    expect([turns.get('item_1'), turns.get('item_2')]).toEqual([undefined, undefined]);
     const failing = turns.get('item_3');
     void failing?.confirm();
     failing?.start();
     await settled();
-    expect([turns.size, turns.unreadBytes]).toEqual([0, 0]);
+    expect([turns.get('item_3'), turns.unreadBytes]).toEqual([undefined, 0]);
   });
 });
 

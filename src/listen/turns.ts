@@ -16,14 +16,14 @@ export class Turns {
     this.#cause = deps.tracer.currentTraceparent();
   }
 
-  /** Number of turns that were neither stopped nor abandoned. */
-  get size(): number {
-    return this.#pending().length;
-  }
-
-  /** Bytes of their audio that are not transcribed yet. */
+  /** Bytes that are not transcribed yet, of the turns that were neither stopped nor abandoned. */
   get unreadBytes(): number {
     return this.#pending().reduce((sum, { audio }) => sum + audio.unreadBytes, 0);
+  }
+
+  /** {@link unreadBytes} of several turns. A single turn does not count: it was the buffer, and so within its limit. */
+  get pendingBytes(): number {
+    return this.#pending().length <= 1 ? 0 : this.unreadBytes;
   }
 
   /** Adds a turn. Returns it as it is if it was added before: it keeps the settings of that time. */

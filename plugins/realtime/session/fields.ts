@@ -4,7 +4,7 @@ import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { G711_RATE_HZ, PCM_RATE_HZ, THRESHOLD, VAD_MS } from '../limits.ts';
+import { G711_RATE_HZ, type NumberRange, PCM_RATE_HZ, THRESHOLD, VAD_MS } from '../limits.ts';
 import { invalidEvent, type ProtocolError, unsupportedFeature } from '../protocol/errors.ts';
 import type { WireFormat } from '../protocol/server-events.ts';
 
@@ -130,17 +130,11 @@ export function choicesOf<Value extends string, Prior extends readonly Value[] |
   return prior;
 }
 
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  readonly isInteger?: boolean;
-}
-
 /** Parses a number within an inclusive range. */
 export function numberOf<Prior>(
   sent: SentField | undefined,
   prior: Prior,
-  range: Range,
+  range: NumberRange,
   errors: FieldErrors,
 ): number | Prior {
   if (sent === undefined) return prior;
@@ -232,11 +226,6 @@ function encodingOf(
 function inEncoding(encoding: AudioFormat['encoding'], prior: AudioFormat): AudioFormat {
   if (encoding === prior.encoding) return prior;
   return encoding === 'pcm16' ? DEFAULT_FORMAT : { encoding, rateHz: G711_RATE_HZ };
-}
-
-export function toWireFormat({ encoding, rateHz }: AudioFormat): WireFormat {
-  const types = { pcm16: 'audio/pcm', mulaw: 'audio/pcmu', alaw: 'audio/pcma' } as const;
-  return { type: types[encoding], rate: rateHz };
 }
 
 /**

@@ -3,6 +3,7 @@
 import { type Id, mayBeId } from '../../../src/contract/core/id.ts';
 import { quotedName } from '../../../src/contract/core/nearest-name.ts';
 import type { VadSettings } from '../../../src/contract/engines/engine.ts';
+import { toWireFormat } from '../../../src/conversation/events/wire-format.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
@@ -19,7 +20,6 @@ import {
   numberOf,
   type SentField,
   textOf,
-  toWireFormat,
   turnDetectionOf,
   UpdateErrors,
 } from './fields.ts';

@@ -142,7 +142,7 @@ export class UserTurns {
 
   /** Appends audio in the input format. Returns false, without effect, if a buffer is full. */
   append(bytes: Uint8Array): boolean {
-    if (this.#pendingBytes() > MAX_BUFFERED_BYTES || !this.#segmenter.append(bytes)) return false;
+    if (this.#turns.pendingBytes > MAX_BUFFERED_BYTES || !this.#segmenter.append(bytes)) return false;
     this.#receivedMs += this.#durationMs(bytes.length);
     this.#examineSpeech();
     return true;
@@ -391,11 +391,6 @@ export class UserTurns {
     if (!this.#candidates.delete(itemId)) return;
     this.#gate.drop(itemId);
     this.#stopTranscription(itemId);
-  }
-
-  /** Bytes of committed turns that are not transcribed yet. A single turn is ignored: it was within the limit of the buffer. */
-  #pendingBytes(): number {
-    return this.#turns.size <= 1 ? 0 : this.#turns.unreadBytes;
   }
 
   #durationMs(bytes: number): number {
