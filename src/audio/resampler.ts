@@ -40,11 +40,6 @@ export class Resampler<Format extends SampleFormat> {
     this.latencySamples = native.resamplerLatency(this.#handle);
   }
 
-  /** {@link latencySamples} in milliseconds of input. */
-  get latencyMs(): number {
-    return (this.latencySamples * 1000) / this.fromHz;
-  }
-
   /** Name of the filter kernel: `avx2` or `portable`. */
   get kernel(): string {
     return native.resamplerKernel(this.#handle);

@@ -43,10 +43,6 @@ export class GraphIndex {
     return this.#producers.get(value);
   }
 
-  initializerIfAny(name: string): Tensor | undefined {
-    return this.#initializers.get(name);
-  }
-
   /** The only consumer of a node's first output. @throws Error when there are none or several. */
   consumer(node: Node): Node {
     const list = this.#consumers.get(node.output[0] ?? '') ?? [];
