@@ -1,6 +1,7 @@
 /** Faults of processes: kills processes that run models or read files, and whole nodes. */
 
 import { childrenOf } from '../../tools/harness/services/launcher.ts';
+import { WORKER_ENTRIES } from '../../tools/harness/services/worker-entries.ts';
 import type { SoakNode } from '../site/soak-node.ts';
 import type { FaultDeps, SoakFault } from './fault.ts';
 
@@ -70,11 +71,15 @@ const smallMachine: SoakFault = {
 };
 
 export const PROCESS_FAULTS: readonly SoakFault[] = [
-  processKill('inference', 'inference-worker', 'an inference process is killed (SIGKILL)'),
-  processKill('llama', 'llama-worker', 'a language model process is killed (SIGKILL)'),
-  processKill('listener', 'silero-worker', 'the voice activity detection process is killed (SIGKILL)'),
-  processKill('video', 'continuation-worker', 'a video process is killed (SIGKILL)'),
-  processKill('media', 'media-worker', 'a media process is killed (SIGKILL)'),
+  processKill('inference', WORKER_ENTRIES.inference, 'an inference process is killed (SIGKILL)'),
+  processKill('llama', WORKER_ENTRIES.languageModel, 'a language model process is killed (SIGKILL)'),
+  processKill(
+    'listener',
+    WORKER_ENTRIES.voiceActivity,
+    'the voice activity detection process is killed (SIGKILL)',
+  ),
+  processKill('video', WORKER_ENTRIES.video, 'a video process is killed (SIGKILL)'),
+  processKill('media', WORKER_ENTRIES.media, 'a media process is killed (SIGKILL)'),
   machine,
   smallMachine,
 ];

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
+import { WORKER_ENTRIES } from '../../tools/harness/services/worker-entries.ts';
 import type { SoakNode } from '../site/soak-node.ts';
 
 export interface Sample {
@@ -27,12 +28,14 @@ const EVERY_MS = 5000;
 const METRICS_WITHIN_MS = 4000;
 /** Role of a child process by a part of its command line. The first match counts. */
 const ROLES: Readonly<Record<string, string>> = {
-  'inference-worker': 'models',
-  'llama-worker': 'language models',
-  'silero-worker': 'voice activity',
-  'continuation-worker': 'videos',
-  'media-worker': 'files',
-  'input-check-worker': 'input checks',
+  [WORKER_ENTRIES.inference]: 'models',
+  [WORKER_ENTRIES.languageModel]: 'language models',
+  [WORKER_ENTRIES.voiceActivity]: 'voice activity',
+  [WORKER_ENTRIES.turnEnd]: 'end of turns',
+  [WORKER_ENTRIES.video]: 'videos',
+  [WORKER_ENTRIES.media]: 'files',
+  [WORKER_ENTRIES.audioEncoding]: 'encoding of speech',
+  [WORKER_ENTRIES.inputCheck]: 'input checks',
 };
 
 /** Samples the nodes until it is closed. */

@@ -1,9 +1,19 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faultPlan } from '../../soak/faults/fault-plan.ts';
 import { read } from '../../soak/faults/raw-request.ts';
 import { chartSvg } from '../../soak/report/chart.ts';
 import { quantile, trendOf } from '../../soak/report/trend.ts';
 import { rejectionOf, shareOfWords, sseValues } from '../../soak/site/soak-client.ts';
+import { WORKER_ENTRIES } from '../../tools/harness/services/worker-entries.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+test('the processes that faults kill have their entry files', () => {
+  const missing = Object.values(WORKER_ENTRIES).filter((path) => !existsSync(join(ROOT, path)));
+  expect(missing).toEqual([]);
+});
 
 describe('the plan of faults', () => {
   const names = ['one', 'two', 'three'];

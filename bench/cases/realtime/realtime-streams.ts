@@ -9,6 +9,7 @@ import { decodeToFloat32, encodeAudio, float32ToInt16 } from '../../../src/audio
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
 import { joined, withNoise } from '../../../tools/harness/media/sample-runs.ts';
 import { childrenOf, launchService, NO_MODELS } from '../../../tools/harness/services/launcher.ts';
+import { WORKER_ENTRIES } from '../../../tools/harness/services/worker-entries.ts';
 import { CONVERSATION_RATE_HZ, conversation } from '../../conversation.ts';
 import { openLineProcess } from '../../line-process.ts';
 import { cpuMs } from '../../processes.ts';
@@ -92,7 +93,8 @@ async function loadOf(varied: Pick<StreamPlan, 'clip' | 'variants' | 'chunkMs'>)
   const service = await launchService({ config: NO_MODELS, main: MAIN });
   const clients = openLineProcess([process.execPath, CLIENTS]);
   try {
-    const [detector = 0] = childrenOf(service.pid, 'silero-worker');
+    const [detector] = childrenOf(service.pid, WORKER_ENTRIES.voiceActivity);
+    if (detector === undefined) throw new Error('the voice activity detection has no process');
     const plan: StreamOrder = {
       ...varied,
       kind: 'open',
