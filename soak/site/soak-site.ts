@@ -27,7 +27,7 @@ import {
 } from './soak-config.ts';
 import { SoakNode } from './soak-node.ts';
 
-const SMALL_DISK_MIB = 192;
+const SMALL_DISK_MIB = 384;
 
 /** Nodes that share their stores. */
 export interface Site extends Pick<BatchSite, 'records' | 'blobs'> {
