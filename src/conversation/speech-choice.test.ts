@@ -77,7 +77,7 @@ test('the engine of the model serves one session if it is fast enough, measured 
   expect(counts()).toEqual({ syntheses: 1, hasGenerated: true });
   expect(log.lines).toMatchObject([
     {
-      fields: { model: 'svc-voice', speech: 'default', real_time_factor: 0.8, max_sessions: 1 },
+      fields: { model: 'svc-voice', real_time_factor: 0.8, max_sessions: 1 },
     },
   ]);
 });
@@ -103,7 +103,7 @@ test('a session that ends makes room, once', async () => {
 test('a faster engine serves all sessions if speech would stop while the language model generates', async () => {
   const { choice, log } = choosing({ secondMs: 900 });
   expect(enginesOf(await openSessions(choice, 1))).toEqual([FAST]);
-  expect(log.lines).toMatchObject([{ fields: { speech: 'fast', real_time_factor: 0.9, max_sessions: 0 } }]);
+  expect(log.lines).toMatchObject([{ fields: { real_time_factor: 0.9, max_sessions: 0 } }]);
 });
 
 test('an engine that cannot be opened is reported, and the model keeps its own', async () => {

@@ -98,7 +98,6 @@ export class SpeechChoice {
         factor > MAX_REAL_TIME_FACTOR ? 0 : Math.max(1, Math.floor(MAX_SHARED_FACTOR / factor));
       log.info('speech of conversations', {
         model,
-        speech: sessions === 0 ? 'fast' : 'default',
         real_time_factor: Number(factor.toFixed(2)),
         max_sessions: sessions,
       });
