@@ -2,6 +2,7 @@
 
 import { Resampler } from '../src/audio/resampler.ts';
 import { loadPiper } from '../src/engines/piper/model.ts';
+import { resultsOf } from '../src/inference/pool/model.ts';
 import { resolveModelFiles } from '../src/models/model-files.ts';
 
 export const CONVERSATION_RATE_HZ = 24_000;
@@ -30,7 +31,7 @@ export async function conversation(modelsDir: string): Promise<Float32Array<Arra
       format: 'float32',
     });
     const turn: number[] = [];
-    for await (const run of piper.open({ text, speed: 1, delivery: 'whole' })) {
+    for await (const run of resultsOf(piper.open({ text, speed: 1, delivery: 'whole' }))) {
       if (run instanceof Float32Array) turn.push(...resampler.push(run));
     }
     turn.push(...resampler.flush());

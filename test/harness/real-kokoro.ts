@@ -7,7 +7,7 @@ import { frameKinds } from '../../src/engines/kokoro/worker/norm-statistics.ts';
 import { loadPhonemizer } from '../../src/engines/kokoro/worker/phonemizer.ts';
 import { loadVoice, prosodyOf } from '../../src/engines/kokoro/worker/voices.ts';
 import type { Arithmetic } from '../../src/inference/onnx/convolution-product.ts';
-import type { SpeechRequest } from '../../src/inference/pool/model.ts';
+import { resultsOf, type SpeechRequest } from '../../src/inference/pool/model.ts';
 import { arithmeticFor } from '../../src/inference/runtime/cpu-arithmetic.ts';
 import { openGraph } from '../../src/inference/runtime/runtime.ts';
 import { DEFAULT_LANGUAGE } from '../../src/text/front-end.ts';
@@ -29,7 +29,8 @@ export async function openKokoro() {
 
   const synthesizeWindows = async (request: SpeechRequest, from = model): Promise<Float32Array[]> => {
     const windows: Float32Array[] = [];
-    for await (const window of from.open(request)) if (window instanceof Float32Array) windows.push(window);
+    for await (const window of resultsOf(from.open(request)))
+      if (window instanceof Float32Array) windows.push(window);
     return windows;
   };
 

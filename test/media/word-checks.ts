@@ -1,7 +1,7 @@
 /** Comparison of the times of words with the audio. */
 
 import type { SpokenWord } from '../../src/contract/engines/engine.ts';
-import type { SpeechModel } from '../../src/inference/pool/model.ts';
+import { resultsOf, type SpeechModel } from '../../src/inference/pool/model.ts';
 import { pausesOf } from './audio-checks.ts';
 
 export interface TimedSpeech {
@@ -21,8 +21,7 @@ export async function timedSpeech(
   const samples: number[] = [];
   const words: SpokenWord[] = [];
   let isAhead = true;
-  for await (const result of model.open({ text, speed, delivery: 'stream', words: true })) {
-    if (result === null) continue;
+  for await (const result of resultsOf(model.open({ text, speed, delivery: 'stream', words: true }))) {
     if (result instanceof Float32Array) {
       for (const sample of result) samples.push(sample);
       continue;

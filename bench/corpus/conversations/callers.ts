@@ -12,7 +12,7 @@ import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../../sr
 import type { SpokenWord } from '../../../src/contract/engines/engine.ts';
 import { loadKokoro } from '../../../src/engines/kokoro/worker/model.ts';
 import { loadPiper } from '../../../src/engines/piper/model.ts';
-import type { SpeechModel } from '../../../src/inference/pool/model.ts';
+import { resultsOf, type SpeechModel } from '../../../src/inference/pool/model.ts';
 import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { rms, scaled } from '../noise.ts';
@@ -140,9 +140,9 @@ async function openModel(name: string): Promise<SpeechModel> {
 async function synthesize(model: SpeechModel, text: string, rateHz: number) {
   const resampler = new Resampler({ fromHz: rateHz, toHz: LISTEN_RATE_HZ, format: 'float32' });
   const [runs, words]: [Float32Samples[], SpokenWord[]] = [[], []];
-  for await (const result of model.open({ text, speed: 1, delivery: 'whole', words: true })) {
+  for await (const result of resultsOf(model.open({ text, speed: 1, delivery: 'whole', words: true }))) {
     if (result instanceof Float32Array) runs.push(resampler.push(result));
-    else if (result !== null) words.push(...result);
+    else words.push(...result);
   }
   runs.push(resampler.flush());
   resampler.close();

@@ -7,7 +7,7 @@ import { maxPauseInWord, timedSpeech } from '../../../test/media/word-checks.ts'
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { splitSentences } from '../../audio/sentences.ts';
 import { loadConfig } from '../../config/config.ts';
-import type { SpeechModel, SpeechRequest } from '../../inference/pool/model.ts';
+import { resultsOf, type SpeechModel, type SpeechRequest } from '../../inference/pool/model.ts';
 import { resolveModelFiles } from '../../models/model-files.ts';
 import { loadPiper } from './model.ts';
 import { splitPiperGraph } from './split-graph.ts';
@@ -29,7 +29,9 @@ afterAll(() => piper?.close());
 
 async function chunksOf(fields: Partial<SpeechRequest> = {}): Promise<Float32Array[]> {
   const chunks: Float32Array[] = [];
-  for await (const chunk of piper.open({ text: SENTENCE, speed: 1, delivery: 'stream', ...fields })) {
+  for await (const chunk of resultsOf(
+    piper.open({ text: SENTENCE, speed: 1, delivery: 'stream', ...fields }),
+  )) {
     if (chunk instanceof Float32Array) chunks.push(chunk);
   }
   return chunks;
@@ -53,6 +55,13 @@ describe('decoding in windows', () => {
     const [a, b] = [joined(stream), joined(whole)];
     expect(a.length).toBe(b.length);
     expect(Math.max(...a.map((sample, at) => Math.abs(sample - (b[at] ?? 0))))).toBeLessThan(1e-5);
+  });
+
+  it('ends with its last window', async () => {
+    const steps = piper.open({ text: SENTENCE, speed: 1, delivery: 'stream', words: true });
+    let step = await steps.next();
+    while (!step.done) step = await steps.next();
+    expect(step.value).toBeInstanceOf(Float32Array);
   });
 
   it('has no clicks at window boundaries', async () => {

@@ -120,7 +120,7 @@ class PiperModel implements SpeechModel {
     };
   }
 
-  async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, void, undefined> {
+  async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, SpeechResult | undefined> {
     const { g2p, voice } = this.#parts;
     const sentences = await g2p.phonemize(request.text, request.givenSounds);
     const speaker = this.#speakerOf(request);
@@ -135,9 +135,12 @@ class PiperModel implements SpeechModel {
       if (own !== undefined) yield times.add({ ...audible, sources: own, durations: durations.data });
       const { delivery, firstAudioMs = Number.POSITIVE_INFINITY } = request;
       for (const window of frameWindows(audible, WINDOWS, delivery, firstAudioMs / frameMs)) {
-        yield await this.#decode(latent, window, speaker);
+        const samples = await this.#decode(latent, window, speaker);
+        if (i === sentences.length - 1 && window.end === audible.to) return samples;
+        yield samples;
       }
     }
+    return undefined;
   }
 
   async close(): Promise<void> {

@@ -22,12 +22,22 @@ export interface StepModel<Request, Result, Description = undefined> {
   /**
    * Opens one request. Nothing runs until the first `next()`. Each `next()` runs one step of bounded duration (text
    * front end, decoder window or encoder) and yields its result, or null if the step has no result yet. A result
-   * that the last step returns saves a step without result. The caller must copy samples before the next step.
+   * that the last step returns saves a step without result, which would wait for the steps of other jobs: the next
+   * clause of a conversation is synthesized when the job of the one before it has ended. The caller must copy samples before the next step.
    * `return()` between two steps frees the resources of the request. Equal requests give equal results.
    */
   open(request: Request): Steps<Result>;
   /** Frees the sessions. The caller has closed all requests before. Idempotent. */
   close(): Promise<void>;
+}
+
+/** Runs all steps of one request in this process. Yields their results, including the one that the last step returns. */
+export async function* resultsOf<Result>(steps: Steps<Result>): AsyncGenerator<Result, void, undefined> {
+  for (;;) {
+    const { value, done } = await steps.next();
+    if (value != null) yield value;
+    if (done) return;
+  }
 }
 
 /**

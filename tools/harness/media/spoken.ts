@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../server/config.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
 import { loadPiper } from '../../../src/engines/piper/model.ts';
+import { resultsOf } from '../../../src/inference/pool/model.ts';
 import { resolveModelFiles } from '../../../src/models/model-files.ts';
 import { cachedFiles } from './fixture-cache.ts';
 import { joined } from './sample-runs.ts';
@@ -38,7 +39,7 @@ async function synthesize(folder: string, texts: readonly string[]): Promise<voi
   });
   for (const [index, text] of texts.entries()) {
     const chunks: Float32Samples[] = [];
-    for await (const chunk of piper.open({ text, speed: 1, delivery: 'whole' }))
+    for await (const chunk of resultsOf(piper.open({ text, speed: 1, delivery: 'whole' })))
       if (chunk instanceof Float32Array) chunks.push(chunk);
     const samples = joined(chunks);
     const peak = samples.reduce((max, sample) => Math.max(max, Math.abs(sample)), 0);

@@ -66,6 +66,13 @@ describe('decoding in windows', () => {
     }
   });
 
+  test('ends with its last window', async () => {
+    const steps = kokoro.model.open({ text: TEXTS[0] ?? '', speed: 1, delivery: 'stream', words: true });
+    let step = await steps.next();
+    while (!step.done) step = await steps.next();
+    expect(step.value).toBeInstanceOf(Float32Array);
+  });
+
   test('starts with a window of one second in a longer sentence', async () => {
     const [first] = await kokoro.runs({ text: SENTENCE, speed: 1, delivery: 'stream' });
     expect(first?.length).toBe(24_000);

@@ -93,7 +93,7 @@ class KokoroModel implements SpeechModel {
     for (const name of this.voices) await this.#presetVoice(name);
   }
 
-  async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, void, undefined> {
+  async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, SpeechResult | undefined> {
     const voice = await this.#voice(request.voice ?? { kind: 'preset', name: this.voices[0] ?? '' });
     const { phonemes, sources } = await this.phonemizer.phonemize(
       request.text,
@@ -102,7 +102,8 @@ class KokoroModel implements SpeechModel {
     );
     const times = request.words ? new WordTimes(request.text, sources, FRAME_MS) : undefined;
     let symbols = 0;
-    for (const segment of splitPhonemes(phonemes)) {
+    const segments = splitPhonemes(phonemes);
+    for (const [i, segment] of segments.entries()) {
       const utterance = await this.acousticModel.computeUtterance(segment, voice, request.speed);
       const statistics = new WindowStatistics(voice.profile, prosodyOf(utterance));
       const start = symbols;
@@ -110,9 +111,12 @@ class KokoroModel implements SpeechModel {
       yield times?.add(timedTokens(utterance, sources.slice(start, symbols), request.speed)) ?? null;
       const { delivery, firstAudioMs = Number.POSITIVE_INFINITY } = request;
       for (const window of frameWindows(utterance, WINDOWS, delivery, firstAudioMs / FRAME_MS)) {
-        yield await this.generator.decodeWindow(utterance, window, statistics);
+        const samples = await this.generator.decodeWindow(utterance, window, statistics);
+        if (i === segments.length - 1 && window.end === utterance.to) return samples;
+        yield samples;
       }
     }
+    return undefined;
   }
 
   async close(): Promise<void> {
