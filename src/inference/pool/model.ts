@@ -21,10 +21,10 @@ export interface StepModel<Request, Result, Description = undefined> {
   readonly description: Description;
   /**
    * Opens one request. Nothing runs until the first `next()`. Each `next()` runs one step of bounded duration (text
-   * front end, decoder window or encoder) and yields its result, or null if the step has no result yet. A result
-   * that the last step returns saves a step without result, which would wait for the steps of other jobs: the next
-   * clause of a conversation is synthesized when the job of the one before it has ended. The caller must copy samples before the next step.
-   * `return()` between two steps frees the resources of the request. Equal requests give equal results.
+   * front end, decoder window or encoder) and yields its result, or null if the step has no result yet. The
+   * last step returns its result, if it has one: otherwise the job ends with another step, which waits for the steps of
+   * other jobs, and a conversation synthesizes the next clause only after that. The caller must copy samples before the
+   * next step. `return()` between two steps frees the resources of the request. Equal requests give equal results.
    */
   open(request: Request): Steps<Result>;
   /** Frees the sessions. The caller has closed all requests before. Idempotent. */
