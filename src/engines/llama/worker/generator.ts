@@ -93,6 +93,8 @@ export class LlamaGenerator {
   /** Responses that wait for the start of a step. */
   readonly #waiting = new Map<number, Generation>();
   readonly #active = new Map<number, ActiveResponse>();
+  /** Responses that were cancelled during the running step. */
+  readonly #cancelled: ActiveResponse[] = [];
   readonly #threads: ThreadBackoff;
   readonly #promptTurns = new PromptTurns();
   #tokenMs: number;
@@ -121,8 +123,8 @@ export class LlamaGenerator {
     const response = this.#active.get(id);
     if (response === undefined) return false;
     this.#active.delete(id);
+    this.#cancelled.push(response);
     await this.#step;
-    this.#free(response);
     return true;
   }
 
@@ -145,6 +147,13 @@ export class LlamaGenerator {
 
   async #runStep(): Promise<void> {
     await this.#admitWaiting();
+    await this.#evaluate();
+    // Before the next step starts, whose responses may continue in their sequences.
+    for (const response of this.#cancelled.splice(0)) this.#free(response);
+  }
+
+  /** Evaluates a batch, and samples the next tokens. */
+  async #evaluate(): Promise<void> {
     const { context } = this.#options;
     const responses = [...this.#active.entries()];
     const requests = responses.map(([, { generation, pending, outputTokens }]) => ({
@@ -182,8 +191,10 @@ export class LlamaGenerator {
       }
       return;
     }
-    this.#promptTurns.record(requests, counts, systemClock.monotonicMs() - startMs);
-    if (!this.#wasPaused) this.#recordStep(startMs, threads, tokens + padding, responses.length);
+    const expectedMs = this.#options.speed.stepMs * responses.length + this.#tokenMs * (tokens + padding);
+    // Not the measured time, which contains pauses and the time in which this thread converts prompts.
+    this.#promptTurns.record(requests, counts, expectedMs);
+    if (!this.#wasPaused) this.#recordStep(startMs, threads, tokens + padding, expectedMs);
     await Promise.all([...outputs].map(([id, output]) => this.#sample(id, output)));
   }
 
@@ -198,14 +209,9 @@ export class LlamaGenerator {
     };
   }
 
-  /** @param responses number of responses in the step. */
-  #recordStep(startMs: number, threads: number, tokens: number, responses: number): void {
+  #recordStep(startMs: number, threads: number, tokens: number, expectedMs: number): void {
     const endMs = systemClock.monotonicMs();
-    const { stepMs } = this.#options.speed;
-    const wasFast = this.#threads.record(
-      { startMs, endMs, threads },
-      stepMs * responses + this.#tokenMs * tokens,
-    );
+    const wasFast = this.#threads.record({ startMs, endMs, threads }, expectedMs);
     if (!wasFast || tokens < LONG_STEP_MIN_TOKENS) return;
     this.#tokenMs += SMOOTHING * ((endMs - startMs) / tokens - this.#tokenMs);
   }
@@ -333,7 +339,7 @@ export class LlamaGenerator {
   }
 
   #fail(id: number, response: ActiveResponse): void {
-    // A cancelled response is freed by its cancellation.
+    // A cancelled response is freed at the end of the step.
     if (!this.#active.delete(id)) return;
     this.#free(response);
     response.generation.onFailure();

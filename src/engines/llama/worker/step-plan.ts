@@ -106,6 +106,7 @@ export class PromptTurns {
    * Records a step.
    * @param requests what the step could do.
    * @param planned the result of {@link planStep} for them.
+   * @param durationMs its duration on an idle machine.
    */
   record(requests: readonly StepRequest[], planned: readonly number[], durationMs: number): void {
     const prompts = [...requests.entries()].filter(([, { readsPrompt }]) => readsPrompt);
