@@ -16,12 +16,15 @@ const REPEATING = [
   ...new Bun.Glob('{src,server,plugins,packages,test}/**/*.test.ts').scanSync(import.meta.dirname),
 ].filter((path) => readFileSync(path, 'utf8').includes('harness/tier.ts'));
 
-/** The files of each group. `scripts/test-runner/groups.ts` describes the groups and runs each in a process of its own. */
+/**
+ * The files of each group. `scripts/test-runner/groups.ts` describes the groups and runs each in a process of its own. Without
+ * isolation, the files of a worker share their modules, which are loaded once.
+ */
 const FILES: Readonly<Record<string, { include: string[]; exclude?: string[]; isolate?: boolean }>> = {
   unit: { include: SOURCES, exclude: SUFFIXES, isolate: false },
   api: { include: [withSuffix('api')], isolate: false },
   process: { include: [withSuffix('process')] },
-  e2e: { include: ['test/**/*.test.ts'], exclude: ['test/deep/**', ...SUFFIXES] },
+  e2e: { include: ['test/**/*.test.ts'], exclude: ['test/deep/**', ...SUFFIXES], isolate: false },
   models: { include: [withSuffix('models')] },
   deep: { include: ['test/deep/**/*.test.ts', withSuffix('deep'), ...REPEATING] },
 };
