@@ -65,7 +65,7 @@ export interface TurnSegmenterDeps {
   /** A detected turn with this much audio (s) ends at its next pause of any length. Default: no limit. */
   readonly softMaxTurnS?: number;
   readonly pauses?: PauseObserver;
-  /** Maximum duration of the audio that {@link TurnSegmenter.recentAudio} returns, in seconds. Default: 0. */
+  /** Seconds of audio that are retained for {@link TurnSegmenter.recentAudio}. Default: 0. */
   readonly recentAudioS?: number;
   /** Called for each event, before the call that caused it returns. */
   readonly report: (event: SegmenterEvent) => void;

@@ -5,7 +5,7 @@ import { llamaFile } from '../shared/model-file.ts';
 import { DEFAULT_TOOL_CALL_SYNTAX } from '../shared/tool-call-syntax.ts';
 import { openGenerator } from './open-generator.ts';
 
-/** Generates with the default language model, in this process. */
+/** Loads the default language model into the test process. */
 async function openSmall() {
   const { modelsDir } = loadConfig(process.env);
   const { model, generator } = await openGenerator({
