@@ -12,7 +12,6 @@ import { createMetrics } from '../src/metrics/registry.ts';
 import { isEnabled } from '../src/plugin-host/graph.ts';
 import { type AnyPlugin, startPlugins } from '../src/plugin-host/registry.ts';
 import { StoredSwitches } from '../src/plugin-host/switches.ts';
-import { openRedis } from '../src/redis/open-redis.ts';
 import { openTracing } from '../src/tracing/open-tracing.ts';
 import { startAccounts } from '../src/usage/start-accounts.ts';
 import { Composition } from './composition.ts';
@@ -95,7 +94,12 @@ const accounting = foundation
   })
   .with({
     name: 'redis',
-    open: async ({ config: { redisUrl } }) => redisUrl && (await openRedis(redisUrl)),
+    open: async ({ config: { redisUrl } }) => {
+      if (redisUrl === undefined) return undefined;
+      // Imported only if needed, to start faster.
+      const { openRedis } = await import('../src/redis/open-redis.ts');
+      return openRedis(redisUrl);
+    },
     close: (it) => it?.disconnect(),
   })
   .with({

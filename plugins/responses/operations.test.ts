@@ -59,7 +59,7 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
     failure: () => failure?.(),
   });
   const [routeCalls, lineCalls] = [new RecordedCalls(), new RecordedCalls()];
-  const responses = await memoryStore();
+  const responses = memoryStore();
   const lifecycle = new PluginLifecycle();
   const services = {
     text: { ids: ['m'], get: (id: string) => (id === 'm' ? text : undefined) },

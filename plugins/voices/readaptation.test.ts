@@ -4,7 +4,6 @@ import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import { ServiceError } from '../../src/contract/core/error.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { clipBlob, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
-import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { voiceStore } from '../../src/records/stores/voice-store.ts';
 import { chunks } from '../../test/contract/blob-store.cases.ts';
 import { voiceRecord } from '../../test/contract/voice-store.cases.ts';
@@ -17,6 +16,7 @@ import {
 import { FakeVadEngine } from '../../test/doubles/fake-vad-engine.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { sine } from '../../tools/harness/media/wav-files.ts';
 import { startReadaptation } from './readaptation.ts';
@@ -25,7 +25,7 @@ const never = new AbortController().signal;
 const CAPACITY = 10_000;
 
 async function setUp(fitting: FakeFitterOptions = {}, speaking: FakeSpeakersOptions = {}) {
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const voices = voiceStore(records);
   const blobs = await openDiskBlobs(await tempDir(), new ManualClock());

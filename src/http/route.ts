@@ -102,7 +102,7 @@ export function route<const Path extends string, Query, Body, Services>(
     isPublic: spec.isPublic ?? false,
     opensSocket: spec.opensSocket ?? false,
     uploadBytes: spec.upload?.maxBytes,
-    operation: spec.isHidden ? undefined : operationOf({ ...spec, query: query?.parameters }),
+    operation: spec.isHidden ? undefined : () => operationOf({ ...spec, query: query?.parameters }),
     async handle({ request, params, body: parsed, set }, services) {
       const call = {
         request,

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../tools/harness/doubles/doubles.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { systemClock } from '../kit/clock.ts';
-import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { jobStore } from '../records/stores/job-store.ts';
 import { openJobs } from './open-jobs.ts';
 
 test('a machine with runners disabled enqueues jobs, and another one runs them', async () => {
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const settings = { redisUrl: undefined, store: jobStore(records), clock: systemClock, log: silentLog };
   const serving = await openJobs({ ...settings, runs: false });

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { PluginSwitchStore } from '../contract/stores/plugin-switch-store.ts';
 import { LazyServices } from '../kit/lifecycle/lazy-services.ts';
-import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { pluginSwitchStore } from '../records/stores/plugin-switch-store.ts';
 import { type AnyPlugin, startPlugins } from './registry.ts';
 import { StoredSwitches } from './switches.ts';
@@ -35,7 +35,7 @@ const BATCH = plugin('batch', { needs: ['operations'] });
 const SPEECH = plugin('speech');
 
 function database(): PluginSwitchStore {
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   closing.push(() => records.close());
   return pluginSwitchStore(records, new ManualClock());
 }

@@ -3,17 +3,17 @@ import { chunks } from '../../test/contract/blob-store.cases.ts';
 import { voiceRecord } from '../../test/contract/voice-store.cases.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { openDiskBlobs } from '../blobs/disk-blobs.ts';
 import type { NamedVoice } from '../contract/engines/named-voice.ts';
 import { clipBlob } from '../contract/stores/voice-store.ts';
-import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { voiceStore } from '../records/stores/voice-store.ts';
 import { hasNamedVoice, StoredVoices, selectVoice } from './stored-voices.ts';
 
 const never = new AbortController().signal;
 
 async function setUp() {
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const voices = voiceStore(records);
   const blobs = await openDiskBlobs(await tempDir(), new ManualClock());

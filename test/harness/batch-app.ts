@@ -5,10 +5,10 @@ import type { BatchRecord } from '../../src/contract/stores/batch-store.ts';
 import type { FileRecord } from '../../src/contract/stores/file-store.ts';
 import type { StorageHealth } from '../../src/contract/stores/storage-health.ts';
 import { bind } from '../../src/http/route.ts';
-import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { batchStore } from '../../src/records/stores/batch-store.ts';
 import { fileStore } from '../../src/records/stores/file-store.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { fileRecord } from '../contract/file-store.cases.ts';
 import type { WireAnswer } from './response-app.ts';
@@ -27,7 +27,7 @@ export interface BatchAppOptions {
 /** The app with the batch routes and an in-memory database, without runners. */
 export async function batchApp(options: BatchAppOptions = {}) {
   const { openPerOrganization = 100, queueFailure, isFull = () => false } = options;
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const [store, files] = [batchStore(records), fileStore(records)];
   const log = new RecordingLogger();

@@ -7,9 +7,9 @@ import type { TextEngine } from '../../src/contract/engines/text.ts';
 import type { ResponseStore } from '../../src/contract/stores/response-store.ts';
 import { bind } from '../../src/http/route.ts';
 import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
-import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { responseStore } from '../../src/records/stores/response-store.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { FakeTextEngine, type FakeTextOptions } from '../doubles/fake-text-engine.ts';
@@ -45,7 +45,7 @@ export async function responseApp(
   const engine = new FakeTextEngine(options);
   const calls = new RecordedCalls(billing);
   const log = new RecordingLogger();
-  const responses = store ?? (await memoryStore());
+  const responses = store ?? memoryStore();
   const open = new OpenRequests('text', perOrganization);
   const responseService = new ResponseService({
     text: { ids: ['m'], get: (id): TextEngine | undefined => (id === 'm' ? engine : undefined) },
@@ -94,8 +94,8 @@ export async function responseApp(
 }
 
 /** A response store in an in-memory database. */
-export async function memoryStore(): Promise<ResponseStore> {
-  const records = await openSqlite(':memory:');
+export function memoryStore(): ResponseStore {
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   return responseStore(records);
 }

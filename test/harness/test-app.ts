@@ -25,13 +25,13 @@ import { apiKeyStore } from '../../src/records/accounts/api-key-store.ts';
 import { callJournal } from '../../src/records/accounts/call-journal.ts';
 import { creditStore } from '../../src/records/accounts/credit-store.ts';
 import { usageStore } from '../../src/records/accounts/usage-store.ts';
-import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
 import { CallLedger } from '../../src/usage/call-ledger.ts';
 import { areFree, priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noRequestLimits } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { routesOf } from './mounted.ts';
 
@@ -87,7 +87,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   const clock = new ManualClock();
   const log = new RecordingLogger();
   const metrics = createMetrics(clock);
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   const usage = usageStore(records);
   const credits = creditStore(records);
   const keysOfA = [KEY_A, ...(options.keysOfA ?? [])];

@@ -15,13 +15,13 @@ import { createMetrics } from '../../src/metrics/registry.ts';
 import { GuardedFetch, type GuardedFetchSettings } from '../../src/outbound/guarded-fetch.ts';
 import { callJournal } from '../../src/records/accounts/call-journal.ts';
 import { creditStore } from '../../src/records/accounts/credit-store.ts';
-import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { videoStore } from '../../src/records/stores/video-store.ts';
 import { CallLedger } from '../../src/usage/call-ledger.ts';
 import { JobAccounts } from '../../src/usage/job-accounts.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../tools/harness/doubles/memory-records.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { fakeClip, fakeClips } from '../doubles/fake-clips.ts';
 import { FakeVideoEngine } from '../doubles/fake-video-engine.ts';
@@ -63,7 +63,7 @@ export async function videoApp(options: VideoAppOptions = {}) {
   const [root, clock, log] = [await tempDir(), new ManualClock(), new RecordingLogger()];
   const folder = join(root, 'work');
   await mkdir(folder);
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   const metrics = createMetrics(clock);
   onTestFinished(async () => {
     metrics.close();

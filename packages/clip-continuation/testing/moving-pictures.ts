@@ -7,18 +7,18 @@ export type View = (x: number, y: number) => readonly [number, number];
 
 /** Frequency in x and y, phase, and grey values of each part. */
 const PARTS = [
-  [0.013, 0.007, 0, 30],
-  [0.021, -0.033, 1, 20],
-  [-0.05, 0.061, 2, 16],
-  [0.11, 0.09, 3, 12],
-  [0.2, -0.17, 4, 8],
-  [0.31, 0.29, 5, 5],
-] as const;
+  { fx: 0.013, fy: 0.007, phase: 0, height: 30 },
+  { fx: 0.021, fy: -0.033, phase: 1, height: 20 },
+  { fx: -0.05, fy: 0.061, phase: 2, height: 16 },
+  { fx: 0.11, fy: 0.09, phase: 3, height: 12 },
+  { fx: 0.2, fy: -0.17, phase: 4, height: 8 },
+  { fx: 0.31, fy: 0.29, phase: 5, height: 5 },
+];
 
 /** Gray value of the texture at any coordinates, 16–235. */
 export function texture(x: number, y: number): number {
   let grey = 126;
-  for (const [fx, fy, phase, height] of PARTS) {
+  for (const { fx, fy, phase, height } of PARTS) {
     grey += height * Math.sin(fx * x + fy * y + phase + 2 * Math.sin((fy * x - fx * y) * 0.7));
   }
   return Math.max(16, Math.min(235, grey));
@@ -29,11 +29,15 @@ export function picture({ width, height }: PictureSize, view: View): Uint8Array 
   const pixels = new Uint8Array((width * height * 3) / 2);
   const luma = width * height;
   for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) pixels[y * width + x] = Math.round(texture(...view(x, y)));
+    for (let x = 0; x < width; x++) {
+      const [fromX, fromY] = view(x, y);
+      pixels[y * width + x] = Math.round(texture(fromX, fromY));
+    }
   }
   for (let y = 0; y < height / 2; y++) {
     for (let x = 0; x < width / 2; x++) {
-      const grey = texture(...view(2 * x + 0.5, 2 * y + 0.5));
+      const [fromX, fromY] = view(2 * x + 0.5, 2 * y + 0.5);
+      const grey = texture(fromX, fromY);
       const at = luma + (y * width) / 2 + x;
       pixels[at] = Math.round(128 + (grey - 128) / 4);
       pixels[at + luma / 4] = Math.round(128 - (grey - 128) / 4);

@@ -27,13 +27,13 @@ export const referenceWarp: Warp = (from, { width, height }, displacements, into
         sampler.sample(scale * x + (scale - 1) / 2, scale * y + (scale - 1) / 2);
         const [fromX, fromY] = [x + sampler.x / scale, y + sampler.y / scale];
         const [left, top] = [Math.floor(fromX), Math.floor(fromY)];
-        const byX = cubicWeights(fromX - left);
+        const [byX, byY] = [cubicWeights(fromX - left), cubicWeights(fromY - top)];
         let light = 0;
-        for (const [row, weight] of cubicWeights(fromY - top).entries()) {
+        for (let row = 0; row < 4; row++) {
           const line = start + mirrored(top - 1 + row, rows) * columns;
           for (let column = 0; column < 4; column++) {
             const pixel = from[line + mirrored(left - 1 + column, columns)] as number;
-            light += weight * (byX[column] as number) * pixel;
+            light += (byY[row] as number) * (byX[column] as number) * pixel;
           }
         }
         into[start + y * columns + x] = Math.min(255, Math.max(0, Math.round(light)));

@@ -5,7 +5,6 @@ import { openDiskBlobs } from '../../../src/blobs/disk-blobs.ts';
 import { newId } from '../../../src/contract/core/id.ts';
 import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
 import { type FileRecord, fileBlob, IDEMPOTENCY_KEY_S } from '../../../src/contract/stores/file-store.ts';
-import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
 import { batchStore } from '../../../src/records/stores/batch-store.ts';
 import { fileStore } from '../../../src/records/stores/file-store.ts';
 import { chunks } from '../../../test/contract/blob-store.cases.ts';
@@ -13,6 +12,7 @@ import { fileRecord, ROOM } from '../../../test/contract/file-store.cases.ts';
 import { withMethods } from '../../../test/doubles/with-methods.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../../tools/harness/doubles/memory-records.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { type CleanupDeps, scheduleFileCleanup } from './cleanup.ts';
 
@@ -22,7 +22,7 @@ const never = new AbortController().signal;
 async function parts() {
   const folder = await tempDir();
   const clock = new ManualClock();
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const now = Math.floor(clock.now() / 1000);
   const all = {

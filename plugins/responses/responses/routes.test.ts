@@ -411,7 +411,7 @@ describe('failures', () => {
   });
 
   it('of the store are HTTP errors before the first event, or end the response', async () => {
-    const store = await memoryStore();
+    const store = memoryStore();
     const broken = new Error('disk');
     const { post, rows } = await responseApp({}, { store: { ...store, put: () => Promise.reject(broken) } });
     expect((await post({ input: 'Hello.', stream: true })).status).toBe(500);

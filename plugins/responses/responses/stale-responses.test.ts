@@ -23,7 +23,7 @@ const response = (name: string, created_at: number): StoredResponse => ({
 });
 
 it('marks only responses of crashed processes as failed, at the start and periodically', async () => {
-  const responses = await memoryStore();
+  const responses = memoryStore();
   const log = new RecordingLogger();
   await responses.put('a', response('old', nowS - STALE_AFTER_S - 1), []);
   await responses.put('a', response('young', nowS), []);
@@ -38,7 +38,7 @@ it('marks only responses of crashed processes as failed, at the start and period
 });
 
 it('ignores responses in progress in any process, however long they take', async () => {
-  const responses = await memoryStore();
+  const responses = memoryStore();
   const createdAt = nowS - 10 * STALE_AFTER_S;
   for (const name of ['here', 'there', 'lost']) await responses.put('a', response(name, createdAt), []);
   await responses.recordHeartbeat(['resp_there'], nowS - STALE_AFTER_S);
@@ -52,7 +52,7 @@ it('ignores responses in progress in any process, however long they take', async
 
 it('checks periodically until it is closed', async () => {
   const listStale = vi.fn(async () => []);
-  const responses = { ...(await memoryStore()), listStale };
+  const responses = { ...memoryStore(), listStale };
   const reaper = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
   for (let minute = 1; minute <= 3; minute++) {
     await expect.poll(() => listStale.mock.calls.length).toBe(minute);
@@ -67,7 +67,7 @@ it('checks periodically until it is closed', async () => {
 it('does not start a check while the previous one is running', async () => {
   const pending = Promise.withResolvers<void>();
   const recordHeartbeat = vi.fn(() => pending.promise);
-  const responses = { ...(await memoryStore()), recordHeartbeat };
+  const responses = { ...memoryStore(), recordHeartbeat };
   const reaper = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
   vi.advanceTimersByTime(180_000);
   pending.resolve();
@@ -76,7 +76,7 @@ it('does not start a check while the previous one is running', async () => {
 });
 
 it('does not change a response that has finished in the meantime', async () => {
-  const responses = await memoryStore();
+  const responses = memoryStore();
   const ended: StoredResponse = { ...response('old', nowS - STALE_AFTER_S - 1), status: 'completed' };
   await responses.put('a', ended, []);
   const late = async () => [{ organization: 'a', response: response('old', nowS - STALE_AFTER_S - 1) }];
@@ -91,7 +91,7 @@ it('does not change a response that has finished in the meantime', async () => {
 
 it('continues after a store failure', async () => {
   const log = new RecordingLogger();
-  const responses = { ...(await memoryStore()), listStale: () => Promise.reject(new Error('disk')) };
+  const responses = { ...memoryStore(), listStale: () => Promise.reject(new Error('disk')) };
   await staleResponseReaper({ responses, open: () => [], clock, log }).close();
   expect(log.lines).toMatchObject([{ level: 'error' }]);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bind } from '../../../src/http/route.ts';
-import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
 import { cachedLexicons } from '../../../src/records/stores/cached-lexicons.ts';
 import { lexiconStore } from '../../../src/records/stores/lexicon-store.ts';
 import { KEY_A, KEY_B, testApp } from '../../../test/harness/test-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../../tools/harness/doubles/memory-records.ts';
 import { LEXICON_ROUTES } from './routes.ts';
 
 const PATH = '/v1/audio/lexicon';
@@ -12,7 +12,7 @@ const NGUYEN = { word: 'Nguyen', language: 'en', phonemes: 'wɪn' };
 
 function setUp() {
   const clock = new ManualClock();
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const lexicons = cachedLexicons(lexiconStore(records, clock), [], clock);
   const app = testApp({ routes: [bind(LEXICON_ROUTES, { lexicons })] });

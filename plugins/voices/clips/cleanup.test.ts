@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDiskBlobs } from '../../../src/blobs/disk-blobs.ts';
 import { clipBlob } from '../../../src/contract/stores/voice-store.ts';
-import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
 import { voiceStore } from '../../../src/records/stores/voice-store.ts';
 import { chunks } from '../../../test/contract/blob-store.cases.ts';
 import { voiceRecord } from '../../../test/contract/voice-store.cases.ts';
 import { withMethods } from '../../../test/doubles/with-methods.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../../tools/harness/doubles/memory-records.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { type ClipCleanupDeps, startClipCleanup } from './cleanup.ts';
 
@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 async function parts() {
   const folder = await tempDir();
   const clock = new ManualClock();
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const now = Math.floor(clock.now() / 1000);
   const blobs = await openDiskBlobs(folder, clock);

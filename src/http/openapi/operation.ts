@@ -3,7 +3,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { ERROR_KINDS, type ErrorCode, type ErrorKind, ServiceError } from '../../contract/core/error.ts';
 import { type ErrorBody, errorBody } from '../response/error-body.ts';
-import { errorResponse, idempotencyKey, toPlainSchema } from './route-docs.ts';
+import { errorResponse, idempotencyKey } from './route-docs.ts';
 import { type SampledSchema, sampleOf } from './schema-sample.ts';
 
 /** A parameter in the path, the query or a header. */
@@ -43,7 +43,7 @@ const SCHEMA = Symbol('schema');
 
 /** A JSON response that is checked before it is sent: one that violates the schema becomes an error 500. */
 export function checkedResponse(schema: TSchema, description = 'Success'): ResponseDocs {
-  const content = { 'application/json': { schema: toPlainSchema(schema) } };
+  const content = { 'application/json': { schema } };
   return { description, content, [SCHEMA]: schema } as ResponseDocs;
 }
 
@@ -94,10 +94,9 @@ function requestBodyOf(body: BodyDocs) {
   const content: Record<string, Content> = {};
   for (const kind of Object.keys(body)) {
     if (kind === 'json' && json !== undefined) {
-      content['application/json'] = withExample({ ...json, schema: toPlainSchema(json.schema) });
+      content['application/json'] = withExample(json);
     }
-    if (kind === 'form' && form !== undefined)
-      content['multipart/form-data'] = { schema: toPlainSchema(form) };
+    if (kind === 'form' && form !== undefined) content['multipart/form-data'] = { schema: form };
   }
   // Without a required field, no body is needed.
   const required = Object.values(content).some(({ schema }) => !isOptional(schema));
@@ -127,7 +126,7 @@ function responsesOf(responses: Responses, needsKey: boolean, hasBody: boolean) 
 
 function responseOf(status: string, given: ResponseDocs | string): ResponseDocs {
   const response = typeof given === 'string' ? errorResponse(given) : given;
-  const json = response.content?.['application/json'];
+  const json: Content | undefined = response.content?.['application/json'];
   if (json === undefined) return response;
   const isError = json.schema?.properties?.error !== undefined;
   const shown = isError ? { ...json, example: errorExample(status, response.description) } : json;

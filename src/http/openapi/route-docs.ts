@@ -17,7 +17,7 @@ export function jsonBody(schema: object) {
 
 /** A JSON response. */
 export function jsonResponse(description: string, schema: object) {
-  return { description, content: { 'application/json': { schema: toPlainSchema(schema) } } };
+  return { description, content: { 'application/json': { schema } } };
 }
 
 /** An error response. */

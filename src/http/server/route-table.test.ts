@@ -18,7 +18,8 @@ const PATTERNS = [
   '/docs/index',
 ];
 
-const route = (method: RouteMethod, path: string) => ({ method, path, operation: {} });
+const operation = () => ({});
+const route = (method: RouteMethod, path: string) => ({ method, path, operation });
 const named = routeTable(PATTERNS.map((path) => route('GET', path)));
 
 describe('of several patterns, the most specific one counts', () => {

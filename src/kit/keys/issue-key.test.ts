@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { memoryRecords } from '../../../tools/harness/doubles/memory-records.ts';
 import { apiKeyStore } from '../../records/accounts/api-key-store.ts';
-import { openSqlite } from '../../records/dialects/sqlite-records.ts';
 import type { Records } from '../../records/schema/records.ts';
 import { hashApiKey } from './api-key.ts';
 import { issueFirstKey, issueKey } from './issue-key.ts';
@@ -15,7 +15,7 @@ afterEach(async () => {
 const A = { organization: 'a', role: 'member' } as const;
 
 function open() {
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   opened.push(records);
   return { records, store: apiKeyStore(records, new ManualClock()) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
-import { openSqlite } from '../dialects/sqlite-records.ts';
+import { memoryRecords } from '../../../tools/harness/doubles/memory-records.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import {
   cachedApiKeyStore,
@@ -12,7 +12,7 @@ import {
 /** A cache over a store that counts the hashes it is queried for. */
 function counted() {
   const clock = new ManualClock();
-  const inner = apiKeyStore(openSqlite(':memory:'), clock);
+  const inner = apiKeyStore(memoryRecords(), clock);
   const queried: string[] = [];
   /** What a query waits for after it was read. */
   const slow: { until: Promise<void> } = { until: Promise.resolve() };

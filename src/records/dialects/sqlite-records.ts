@@ -27,37 +27,44 @@ const BUSY_TIMEOUT_MS = 5;
 export function openSqlite(path: string, failed: (error: unknown) => void = () => undefined): Records {
   try {
     if (path !== ':memory:') makePrivate(path);
-    const database = new Database(path, { create: true, strict: true });
-    try {
-      database.run(`PRAGMA busy_timeout = ${OPENING_TIMEOUT_MS}`);
-      database.run('PRAGMA journal_mode = WAL');
-      // WAL with NORMAL: committed rows survive a crash of the process. A power failure can lose the last transactions, but
-      // cannot corrupt the file. FULL would sync the disk in every request, on the main thread
-      // (docs/decisions/sqlite-with-normal-sync.md).
-      database.run('PRAGMA synchronous = NORMAL');
-      database.run('PRAGMA foreign_keys = ON');
-      const driver = new SqliteDriver(database, withErrorCallback(failed));
-      const db = new Kysely<Tables>({ dialect: sqliteDialect(driver) });
-      migrate(database, db);
-      database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-      return {
-        engine: 'sqlite',
-        db,
-        read: async <Row>(query: CompiledQuery<Row>) => (await driver.run<Row>(query)).rows,
-        async close() {
-          await driver.destroy();
-          database.close();
-        },
-      };
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    return sqliteRecords(new Database(path, { create: true, strict: true }), failed);
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     const reason = error instanceof Error ? error.message : 'unknown reason';
     const hint = isUnwritable(error) ? ' Set DATA_DIR to a folder that the service can write.' : '';
     throw new DatabaseError(`The database ${path} cannot be opened: ${reason}.${hint}`, { cause: error });
+  }
+}
+
+/**
+ * Migrates the tables of an open database in strict mode. Closing the records closes it, and so does an error.
+ * @param failed is called for each statement that fails.
+ */
+export function sqliteRecords(database: Database, failed: (error: unknown) => void): Records {
+  try {
+    database.run(`PRAGMA busy_timeout = ${OPENING_TIMEOUT_MS}`);
+    database.run('PRAGMA journal_mode = WAL');
+    // WAL with NORMAL: committed rows survive a crash of the process. A power failure can lose the last transactions, but
+    // cannot corrupt the file. FULL would sync the disk in every request, on the main thread
+    // (docs/decisions/sqlite-with-normal-sync.md).
+    database.run('PRAGMA synchronous = NORMAL');
+    database.run('PRAGMA foreign_keys = ON');
+    const driver = new SqliteDriver(database, withErrorCallback(failed));
+    const db = new Kysely<Tables>({ dialect: sqliteDialect(driver) });
+    migrate(database, db);
+    database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return {
+      engine: 'sqlite',
+      db,
+      read: async <Row>(query: CompiledQuery<Row>) => (await driver.run<Row>(query)).rows,
+      async close() {
+        await driver.destroy();
+        database.close();
+      },
+    };
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { usageRecord } from '../../../test/contract/usage-store.cases.ts';
+import { memoryRecords } from '../../../tools/harness/doubles/memory-records.ts';
 import { toRow, usageStore } from '../accounts/usage-store.ts';
-import { openSqlite } from '../dialects/sqlite-records.ts';
 import { RowInserts } from './row-inserts.ts';
 
 it('inserts any number of rows in order, repeatedly', async () => {
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   onTestFinished(() => records.close());
   const usage = new RowInserts('usage');
   const all = [0, 3, 200, 3, 200].map((count) => Array.from({ length: count }, () => usageRecord()));

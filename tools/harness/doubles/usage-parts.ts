@@ -6,7 +6,6 @@ import type { Metrics } from '../../../src/contract/core/metrics.ts';
 import { callJournal } from '../../../src/records/accounts/call-journal.ts';
 import { creditStore } from '../../../src/records/accounts/credit-store.ts';
 import { usageStore } from '../../../src/records/accounts/usage-store.ts';
-import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
 import type { Records } from '../../../src/records/schema/records.ts';
 import { Accounts } from '../../../src/usage/accounts.ts';
 import { CallLedger } from '../../../src/usage/call-ledger.ts';
@@ -17,6 +16,7 @@ import { priceList } from '../../../src/usage/prices.ts';
 import { rowMetrics } from '../../../src/usage/row-metrics.ts';
 import { noCallLimits, noMetrics } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
+import { memoryRecords } from './memory-records.ts';
 import { RecordingLogger } from './recording-logger.ts';
 
 /** Price of speech with `svc-tts`: two micro-credits per call and one per character. */
@@ -48,7 +48,7 @@ export function speechCall(characters: number, overrides: Partial<NewCall> = {})
 
 /** Simulated processes that share an in-memory database. */
 export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
-  const records = openSqlite(':memory:');
+  const records = memoryRecords();
   const journal = callJournal(records);
   const credits = creditStore(records);
   const usage = usageStore(records);
