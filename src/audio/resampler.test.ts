@@ -112,7 +112,7 @@ describe('splitting the input', () => {
         const parts = pushInPieces(input, lengths, (piece) => resampler.push(piece));
         expect(bits(...parts, resampler.flush())).toBe(whole);
       }),
-      { numRuns: repetitions(20, 60) },
+      { numRuns: repetitions(10, 60) },
     );
   });
 
@@ -128,7 +128,7 @@ describe('splitting the input', () => {
         const parts = pushInPieces(input, lengths, (piece) => resampler.push(piece));
         expect(bits(...parts, resampler.flush())).toBe(bits(...whole));
       }),
-      { numRuns: repetitions(20, 60) },
+      { numRuns: repetitions(10, 60) },
     );
   });
 

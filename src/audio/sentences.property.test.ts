@@ -127,7 +127,7 @@ describe('for any text, the chunks', () => {
         expect(chunks.includes('')).toBe(false);
         if (text.trim() !== '') expect(chunks.every((chunk) => chunk.trim() !== '')).toBe(true);
       }),
-      { numRuns: repetitions(134, 400) },
+      { numRuns: repetitions(67, 400) },
     );
   });
 

@@ -124,7 +124,7 @@ describe('with detection, the audio and the events are the same', () => {
             await dropped;
           },
         ),
-        { seed: 11, numRuns: repetitions(16, 80) },
+        { seed: 11, numRuns: repetitions(8, 80) },
       );
     },
   );
@@ -199,7 +199,7 @@ describe('with manual commits, every sample is in exactly one turn', () => {
         );
         expect(new Set(turns.map(({ itemId }) => itemId)).size).toBe(turns.length);
       }),
-      { seed: 12, numRuns: repetitions(50, 150) },
+      { seed: 12, numRuns: repetitions(25, 150) },
     );
   });
 });

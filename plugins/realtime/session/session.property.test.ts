@@ -133,7 +133,7 @@ const manyEchoes = some({
   input_audio_transcription: fc.oneof(some({ delay: long }), fc.constant(null)),
 });
 
-const RUNS = { numRuns: repetitions(100, 300) };
+const RUNS = { numRuns: repetitions(50, 300) };
 
 function params(errors: readonly { readonly param: string | null }[]): unknown[] {
   return errors.map(({ param }) => param).sort();

@@ -584,7 +584,7 @@ describe('random decoder output', () => {
         const again = await decoded(scripted(said), fields, { wordsAlone: true });
         expect([again.deltas, again.window]).toEqual([deltas, window]);
       }),
-      { numRuns: repetitions(20, 60) },
+      { numRuns: repetitions(10, 60) },
     );
   });
 });
