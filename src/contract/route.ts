@@ -27,8 +27,8 @@ export interface Route<Services = unknown> {
   readonly opensSocket: boolean;
   /** Max. size in bytes of a body that the route reads itself; undefined if the service reads the body. */
   readonly uploadBytes: number | undefined;
-  /** Builds the operation of the OpenAPI document; undefined for a path that the document does not list. */
-  readonly operation: (() => Readonly<Record<string, unknown>>) | undefined;
+  /** The operation of the OpenAPI document; undefined for a path that the document does not list. */
+  readonly operation: Readonly<Record<string, unknown>> | undefined;
   /** Handles a request. Rejects with a `ServiceError` for errors that the caller may read. */
   readonly handle: (exchange: Exchange, services: Services) => Promise<unknown>;
 }

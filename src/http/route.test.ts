@@ -18,7 +18,7 @@ function exchange(more: Partial<Exchange> & { headers?: Record<string, string> }
 }
 
 function operationOf({ operation }: Route) {
-  return operation?.() as Record<string, unknown> & { responses: Record<string, { description: string }> };
+  return operation as Record<string, unknown> & { responses: Record<string, { description: string }> };
 }
 
 describe('the handler', () => {

@@ -102,7 +102,10 @@ export function route<const Path extends string, Query, Body, Services>(
     isPublic: spec.isPublic ?? false,
     opensSocket: spec.opensSocket ?? false,
     uploadBytes: spec.upload?.maxBytes,
-    operation: spec.isHidden ? undefined : () => operationOf({ ...spec, query: query?.parameters }),
+    // Built when the document is read: tests and switches of plugins build an app much more often.
+    get operation() {
+      return spec.isHidden ? undefined : operationOf({ ...spec, query: query?.parameters });
+    },
     async handle({ request, params, body: parsed, set }, services) {
       const call = {
         request,
@@ -131,7 +134,17 @@ export function bind<Routes extends Route<never>>(
   services: ServicesOf<Routes>,
 ): Route[] {
   // Each route takes a part of the services of all.
-  return routes.map((each) => ({ ...each, handle: (exchange) => each.handle(exchange, services as never) }));
+  return routes.map((each) => ({
+    method: each.method,
+    path: each.path,
+    isPublic: each.isPublic,
+    opensSocket: each.opensSocket,
+    uploadBytes: each.uploadBytes,
+    get operation() {
+      return each.operation;
+    },
+    handle: (exchange) => each.handle(exchange, services as never),
+  }));
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 
 import type { TSchema } from '@sinclair/typebox';
+import { channelDocument } from '../../../src/http/openapi/channel-document.ts';
 import { toPlainSchema } from '../../../src/http/openapi/route-docs.ts';
 import { MAX_BUFFERED_BYTES, MAX_TURNS } from '../transcriber/phone-call.ts';
 import {
@@ -13,8 +14,6 @@ import {
   transcriptMessage,
 } from '../transcriber/platform-messages.ts';
 import { MAX_START_CHARACTERS, StartSchema } from '../transcriber/start-message.ts';
-
-const CHANNEL = 'transcriber';
 
 const START = {
   type: 'start',
@@ -68,50 +67,33 @@ const CLOSE_CODES: readonly (readonly [code: number, why: string])[] = [
   ],
 ];
 
-/** The document as a JSON-serializable object. */
+/** Returns the document as a JSON object. */
 export function asyncApiDocument(version: string) {
-  const messages = { ...CLIENT_MESSAGES, ...SERVER_MESSAGES };
-  const operation = (keys: readonly string[]) => ({
-    channel: { $ref: `#/channels/${CHANNEL}` },
-    messages: keys.map((key) => ({ $ref: `#/channels/${CHANNEL}/messages/${key}` })),
-  });
-  return {
-    asyncapi: '3.0.0',
+  const document = channelDocument({
     info: {
       title: 'Voice service: transcriber of the partner platform',
       version,
       description: description(),
     },
-    defaultContentType: 'application/json',
-    servers: {
-      plain: { host: '127.0.0.1:8080', protocol: 'ws', security: securityReferences() },
-      tls: { host: 'voice.example', protocol: 'wss', security: securityReferences() },
-    },
-    channels: {
-      [CHANNEL]: {
-        address: '/v1/transcribers/partner',
-        summary: 'Receives the audio of a call and sends transcripts of the customer.',
-        messages: Object.fromEntries(
-          Object.keys(messages).map((key) => [key, { $ref: `#/components/messages/${key}` }]),
-        ),
-        bindings: { ws: handshake() },
-      },
-    },
+    name: 'transcriber',
+    address: '/v1/transcribers/partner',
+    summary: 'Receives the audio of a call and sends transcripts of the customer.',
+    handshake: { query: QUERY },
     operations: {
       receiveCall: {
         action: 'receive',
         summary: `Other text frames, and frames of more than ${MAX_START_CHARACTERS} characters, are ignored.`,
-        ...operation(Object.keys(CLIENT_MESSAGES)),
+        messages: CLIENT_MESSAGES,
       },
       sendWords: {
         action: 'send',
         summary: 'Nothing is sent before the customer speaks, for silence, or for the assistant.',
-        ...operation(Object.keys(SERVER_MESSAGES)),
+        messages: SERVER_MESSAGES,
       },
     },
-    components: { messages, securitySchemes: SECURITY },
-    'x-close-codes': CLOSE_CODES.map(([code, why]) => ({ code, why })),
-  };
+    securitySchemes: SECURITY,
+  });
+  return { ...document, 'x-close-codes': CLOSE_CODES.map(([code, why]) => ({ code, why })) };
 }
 
 function message(name: string, summary: string, schema: TSchema, examples: readonly object[]) {
@@ -123,26 +105,21 @@ function message(name: string, summary: string, schema: TSchema, examples: reado
   };
 }
 
-/** Query parameters of the handshake. */
-function handshake() {
-  const text = (description: string) => ({ type: 'string', description });
-  return {
-    bindingVersion: '0.1.0',
-    method: 'GET',
-    query: {
-      type: 'object',
-      properties: {
-        model: {
-          ...text('Id of a transcription model. Unknown models return HTTP 400.'),
-          default: 'svc-stt',
-        },
-        language: text(
-          'ISO 639-1 code of the spoken language. Default: that of the start message, else detected automatically.',
-        ),
-      },
+const text = (description: string) => ({ type: 'string', description });
+
+/** The query of the upgrade request. */
+const QUERY = {
+  type: 'object',
+  properties: {
+    model: {
+      ...text('Id of a transcription model. Unknown models return HTTP 400.'),
+      default: 'svc-stt',
     },
-  };
-}
+    language: text(
+      'ISO 639-1 code of the spoken language. Default: that of the start message, else detected automatically.',
+    ),
+  },
+};
 
 const header = (name: string) => ({ type: 'httpApiKey', in: 'header', name, description: 'The API key.' });
 
@@ -155,10 +132,6 @@ const SECURITY = {
   apiKey: header('x-api-key'),
   partnerSecret: header('x-partner-secret'),
 };
-
-function securityReferences() {
-  return Object.keys(SECURITY).map((name) => ({ $ref: `#/components/securitySchemes/${name}` }));
-}
 
 function description(): string {
   return `The custom transcriber of a voice-agent platform. A missing or invalid key returns HTTP 401 before the upgrade, with the code \`missing_api_key\` or \`invalid_api_key\`.

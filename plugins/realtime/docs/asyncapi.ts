@@ -4,6 +4,7 @@
  */
 
 import type { TObject } from '@sinclair/typebox';
+import { channelDocument, type Messages } from '../../../src/http/openapi/channel-document.ts';
 import { MAX_FRAME_BYTES } from '../../../src/http/transport/socket.ts';
 import { open } from '../../../src/kit/validation/schemas.ts';
 import * as limits from '../limits.ts';
@@ -22,7 +23,7 @@ import {
   TurnDetectionSchema,
 } from '../protocol/event-schemas.ts';
 import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';
-import { ADDRESS, handshake, rows, securitySchemes, servers } from './endpoint.ts';
+import { ADDRESS, handshake, rows, securitySchemes, withPrefix } from './endpoint.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS, SERVER_EVENT_DOCS } from './events.ts';
 import { SessionUpdateSchema } from './session-update.ts';
 import { plain, SharedSchemas } from './shared-schemas.ts';
@@ -94,70 +95,37 @@ const CLIENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
   ]),
 );
 
-interface Message {
-  readonly name: string;
-  readonly summary: string;
-  readonly payload: unknown;
-  readonly examples: readonly { readonly payload: unknown }[];
-}
-
-type Messages = Readonly<Record<string, Message>>;
-
 /** Returns the document as a JSON object. */
 export function asyncApiDocument(version: string) {
-  const client = clientMessages();
   const spec = serverMessages('spec');
-  const ga = serverMessages('ga');
-  // A message that is the same in both dialects is listed once.
-  const both = Object.keys(ga).filter((key) => JSON.stringify(ga[key]) === JSON.stringify(spec[key]));
-  const gaKey = (key: string) => (both.includes(key) ? key : `ga.${key}`);
-  const gaOwn = Object.entries(ga).filter(([key]) => !both.includes(key));
-  const messages = {
-    ...client,
-    ...spec,
-    ...Object.fromEntries(gaOwn.map(([key, message]) => [gaKey(key), message])),
-  };
-  const operation = (keys: readonly string[]) => ({
-    channel: { $ref: '#/channels/realtime' },
-    messages: keys.map((key) => ({ $ref: `#/channels/realtime/messages/${key}` })),
-  });
-  return {
-    asyncapi: '3.0.0',
+  const document = channelDocument({
     info: { title: 'Voice service: realtime', version, description: description() },
-    defaultContentType: 'application/json',
-    servers: servers(),
-    channels: {
-      realtime: {
-        address: ADDRESS,
-        summary: 'Speech to text, text to speech, or both over one connection.',
-        messages: Object.fromEntries(
-          Object.keys(messages).map((key) => [key, { $ref: `#/components/messages/${key}` }]),
-        ),
-        bindings: { ws: handshake() },
-      },
-    },
+    name: 'realtime',
+    address: ADDRESS,
+    summary: 'Speech to text, text to speech, or both over one connection.',
+    handshake: handshake(),
     operations: {
       receiveEvents: {
         action: 'receive',
         summary: 'Client events. They are processed strictly in order.',
-        ...operation(Object.keys(client)),
+        messages: clientMessages(),
       },
       sendEvents: {
         action: 'send',
         summary: 'Server events in the names of the specification, which is the default.',
-        ...operation(Object.keys(spec)),
+        messages: spec,
       },
       sendGaEvents: {
         action: 'send',
         summary: 'Server events in the GA names, for clients that select them.',
-        ...operation(Object.keys(ga).map(gaKey)),
+        messages: withPrefix('ga', serverMessages('ga'), spec),
       },
     },
-    components: {
-      messages,
-      schemas: SHARED.definitions(),
-      securitySchemes: securitySchemes(),
-    },
+    schemas: SHARED.definitions(),
+    securitySchemes: securitySchemes(),
+  });
+  return {
+    ...document,
     'x-error-codes': Object.entries(ERROR_CODES).map(([code, when]) => ({
       code,
       type: ERROR_TYPES[code as RealtimeErrorCode],

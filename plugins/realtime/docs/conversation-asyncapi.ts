@@ -8,6 +8,7 @@ import {
   StartedResponseSchema,
 } from '../../../src/conversation/events/server-events.ts';
 import { ItemSchema, OutputItemSchema } from '../../../src/conversation/items/item.ts';
+import { channelDocument, type Messages } from '../../../src/http/openapi/channel-document.ts';
 import { BETA_NAMES } from '../conversation/beta-events.ts';
 import {
   CONVERSATION_CLIENT_EVENT_SCHEMAS,
@@ -16,7 +17,7 @@ import {
 import { CONVERSATION_SERVER_EVENT_SCHEMAS, toBetaSchema } from '../conversation/server-event-schemas.ts';
 import { BetaConversationSessionSchema, ConversationSessionSchema } from '../conversation/session-schema.ts';
 import type { Dialect } from '../protocol/dialect.ts';
-import { ADDRESS, handshake, rows, securitySchemes, servers } from './endpoint.ts';
+import { ADDRESS, handshake, rows, securitySchemes, withPrefix } from './endpoint.ts';
 import { plain, SharedSchemas } from './shared-schemas.ts';
 
 const CLIENT_SUMMARIES: Readonly<Record<ConversationClientEvent['type'], string>> = {
@@ -81,72 +82,39 @@ const SHARED = new SharedSchemas({
   BetaItem: toBetaSchema(ItemSchema),
   BetaOutputItem: toBetaSchema(OutputItemSchema),
 });
-interface Message {
-  readonly name: string;
-  readonly summary: string;
-  readonly payload: unknown;
-}
 
 /** Returns the document as a JSON object. */
 export function conversationAsyncApiDocument(version: string) {
-  const client = clientMessages();
   const ga = serverMessages('ga');
-  const beta = serverMessages('spec');
-  // A message that is the same in both protocols is listed once.
-  const betaOwn = Object.entries(beta).filter(
-    ([key, message]) => JSON.stringify(ga[key]) !== JSON.stringify(message),
-  );
-  const betaKey = (key: string) => (betaOwn.some(([own]) => own === key) ? `beta.${key}` : key);
-  const messages = {
-    ...client,
-    ...ga,
-    ...Object.fromEntries(betaOwn.map(([key, message]) => [betaKey(key), message])),
-  };
-  const operation = (keys: readonly string[]) => ({
-    channel: { $ref: '#/channels/conversation' },
-    messages: keys.map((key) => ({ $ref: `#/channels/conversation/messages/${key}` })),
-  });
-  return {
-    asyncapi: '3.0.0',
+  return channelDocument({
     info: { title: 'Voice service: conversations', version, description: DESCRIPTION },
-    defaultContentType: 'application/json',
-    servers: servers(),
-    channels: {
-      conversation: {
-        address: `${ADDRESS}?model=svc-voice`,
-        summary: 'Speech to speech: a language model answers the user.',
-        messages: Object.fromEntries(
-          Object.keys(messages).map((key) => [key, { $ref: `#/components/messages/${key}` }]),
-        ),
-        bindings: { ws: handshake() },
-      },
-    },
+    name: 'conversation',
+    address: `${ADDRESS}?model=svc-voice`,
+    summary: 'Speech to speech: a language model answers the user.',
+    handshake: handshake(),
     operations: {
       receiveEvents: {
         action: 'receive',
         summary: 'Client events. They are processed strictly in order.',
-        ...operation(Object.keys(client)),
+        messages: clientMessages(),
       },
       sendEvents: {
         action: 'send',
         summary: 'Server events of the current protocol.',
-        ...operation(Object.keys(ga)),
+        messages: ga,
       },
       sendBetaEvents: {
         action: 'send',
         summary: 'Server events of the beta protocol, for clients that select it.',
-        ...operation(Object.keys(beta).map(betaKey)),
+        messages: withPrefix('beta', serverMessages('spec'), ga),
       },
     },
-    components: {
-      messages,
-      schemas: SHARED.definitions(),
-      securitySchemes: securitySchemes(),
-    },
-  };
+    schemas: SHARED.definitions(),
+    securitySchemes: securitySchemes(),
+  });
 }
 
-function clientMessages(): Readonly<Record<string, Message>> {
+function clientMessages(): Messages {
   const session = optionalFields(plain(ConversationSessionSchema)) as JsonObject;
   const { output_modalities, instructions, tools, tool_choice, max_output_tokens, audio } =
     session.properties as JsonObject;
@@ -167,7 +135,7 @@ function clientMessages(): Readonly<Record<string, Message>> {
   );
 }
 
-function serverMessages(dialect: Dialect): Readonly<Record<string, Message>> {
+function serverMessages(dialect: Dialect): Messages {
   const schemas = CONVERSATION_SERVER_EVENT_SCHEMAS[dialect];
   const names = Object.entries(SERVER_SUMMARIES).map(([gaName, summary]) => ({
     name: dialect === 'ga' ? gaName : (BETA_NAMES[gaName] ?? gaName),

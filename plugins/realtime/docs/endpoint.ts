@@ -1,21 +1,13 @@
-/** The parts that the AsyncAPI documents of /v1/realtime share: its servers, upgrade request and API keys. */
+/** The parts that the AsyncAPI documents of /v1/realtime share: its address, upgrade request, API keys and protocols. */
+
+import type { Messages } from '../../../src/http/openapi/channel-document.ts';
 
 export const ADDRESS = '/v1/realtime';
-
-export function servers() {
-  const security = securityReferences();
-  return {
-    plain: { host: '127.0.0.1:8080', protocol: 'ws', security },
-    tls: { host: 'voice.example', protocol: 'wss', security },
-  };
-}
 
 /** Query, headers and subprotocols of the upgrade request (openai-wire 8.1, 8.2). */
 export function handshake() {
   const text = (description: string) => ({ type: 'string', description });
   return {
-    bindingVersion: '0.1.0',
-    method: 'GET',
     query: {
       type: 'object',
       properties: {
@@ -58,8 +50,12 @@ export function securitySchemes() {
   };
 }
 
-function securityReferences() {
-  return Object.keys(securitySchemes()).map((name) => ({ $ref: `#/components/securitySchemes/${name}` }));
+/** The messages of a second protocol. Those that differ from the first one's get a prefix; the others are the same. */
+export function withPrefix(prefix: string, second: Messages, first: Messages): Messages {
+  const isSame = (key: string) => JSON.stringify(second[key]) === JSON.stringify(first[key]);
+  return Object.fromEntries(
+    Object.entries(second).map(([key, message]) => [isSame(key) ? key : `${prefix}.${key}`, message]),
+  );
 }
 
 /** Rows of a Markdown table with two columns. */

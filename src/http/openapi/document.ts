@@ -16,9 +16,8 @@ const DESCRIPTION =
 export function documentOf(routes: readonly Route[], version: string, tags: readonly RouteTag[]): object {
   const paths: Record<string, Record<string, object>> = {};
   const used = new Set<string>();
-  for (const { method, path, operation: build } of routes) {
-    if (build === undefined) continue;
-    const operation = build();
+  for (const { method, path, operation } of routes) {
+    if (operation === undefined) continue;
     const name = path.replace(/:(\w+)/g, '{$1}');
     const operationId = operationIdOf(method, name);
     paths[name] = { ...paths[name], [method.toLowerCase()]: { operationId, ...operation } };

@@ -18,8 +18,7 @@ const PATTERNS = [
   '/docs/index',
 ];
 
-const operation = () => ({});
-const route = (method: RouteMethod, path: string) => ({ method, path, operation });
+const route = (method: RouteMethod, path: string) => ({ method, path, operation: {} });
 const named = routeTable(PATTERNS.map((path) => route('GET', path)));
 
 describe('of several patterns, the most specific one counts', () => {

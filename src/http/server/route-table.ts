@@ -41,7 +41,12 @@ export function routeTable<Found extends Listed>(routes: readonly Found[]): Rout
     pattern.routes.push(route);
   }
   const bySpecificity = [...patterns.values()].filter(({ path }) => !isLiteral(path)).sort(moreSpecificFirst);
-  const documented = new Set(routes.flatMap(({ path, operation }) => (operation === undefined ? [] : path)));
+  // Built for the first unknown path: reading the operation of a route builds it.
+  let listed: readonly string[] | undefined;
+  const documentedPaths = () => {
+    listed ??= [...new Set(routes.flatMap(({ path, operation }) => (operation === undefined ? [] : path)))];
+    return listed;
+  };
 
   return {
     at(path) {
@@ -49,8 +54,8 @@ export function routeTable<Found extends Listed>(routes: readonly Found[]): Rout
       return (literal ?? bySpecificity.find(({ matches }) => matches.test(path)))?.routes ?? [];
     },
     similarTo(path) {
-      const filled = [...documented].map((pattern) => filledIn(pattern, path));
-      return misspeltName(path, filled) ?? similarName(path, [...documented].filter(isLiteral));
+      const filled = documentedPaths().map((pattern) => filledIn(pattern, path));
+      return misspeltName(path, filled) ?? similarName(path, documentedPaths().filter(isLiteral));
     },
   };
 }
