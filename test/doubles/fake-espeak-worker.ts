@@ -14,10 +14,10 @@ if (import.meta.main) {
       if (!existsSync(modelsDir)) throw new Error('broken');
       return undefined;
     },
-    receive({ id, voice, clauses }) {
+    receive({ voice, clauses }) {
       if (clauses[0] === EXIT) process.exit(3);
       if (clauses[0] === HANG) return;
-      send({ id, clauses: voice === 'xx' ? undefined : clauses.map((clause) => `${voice}:${clause}`) });
+      send({ clauses: voice === 'xx' ? undefined : clauses.map((clause) => `${voice}:${clause}`) });
     },
   }));
 }

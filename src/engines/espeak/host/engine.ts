@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { StartError } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import { ModelUnavailableError } from '../../../inference/pool/model.ts';
-import { SupervisedProcess } from '../../../inference/workers/supervised-process.ts';
+import { type SerialFailure, SerialProcess } from '../../../inference/workers/serial-process.ts';
 import {
   type FromEspeak,
   type LoadEspeakLibrary,
@@ -22,7 +22,7 @@ const LOAD_TIMEOUT_MS = 20_000;
 /** A request takes a few milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** An inference process runs one step at a time, and each step has one request. */
-const MAX_OPEN_REQUESTS = 16;
+const MAX_WAITING = 16;
 
 export interface EspeakOptions {
   readonly modelsDir: string;
@@ -34,18 +34,16 @@ export interface EspeakOptions {
   readonly requestTimeoutMs?: number;
 }
 
-interface Request {
-  readonly message: ToEspeak;
-  readonly result: PromiseWithResolvers<readonly string[] | undefined>;
-}
+const FAILURES: Readonly<Record<SerialFailure, string>> = {
+  full: 'eSpeak is overloaded.',
+  failing: 'The eSpeak process failed to load.',
+  crashed: 'The eSpeak process crashed.',
+  closed: 'The eSpeak process is closed.',
+};
 
 export class EspeakEngine {
   readonly #options: EspeakOptions;
-  #process: SupervisedProcess<LoadEspeakLibrary, undefined, ToEspeak, FromEspeak> | undefined;
-  /** In order of arrival, by id. The first one is in the process while the process is loaded. */
-  readonly #requests = new Map<number, Request>();
-  #running: number | undefined;
-  #lastId = 0;
+  #process: SerialProcess<LoadEspeakLibrary, ToEspeak, FromEspeak> | undefined;
   #isClosed = false;
 
   constructor(options: EspeakOptions) {
@@ -66,17 +64,9 @@ export class EspeakEngine {
         `eSpeak accepts ${MAX_REQUEST_CHARACTERS} characters; the request has ${characters}.`,
       );
     }
-    if (this.#isClosed) throw new ModelUnavailableError('The eSpeak process is closed.');
-    if (this.#requests.size >= MAX_OPEN_REQUESTS) throw new ModelUnavailableError('eSpeak is overloaded.');
-    this.#lastId += 1;
-    const request = {
-      message: { id: this.#lastId, voice, clauses },
-      result: Promise.withResolvers<readonly string[] | undefined>(),
-    };
-    this.#requests.set(this.#lastId, request);
+    if (this.#isClosed) throw new ModelUnavailableError(FAILURES.closed);
     this.#process ??= this.#start();
-    this.#sendNext();
-    const phonemes = await request.result.promise;
+    const { clauses: phonemes } = await this.#process.request({ voice, clauses });
     if (phonemes === undefined) throw new Error(`eSpeak has no voice '${voice}'.`);
     return phonemes;
   }
@@ -84,22 +74,21 @@ export class EspeakEngine {
   /** Kills the process and fails the open requests. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#failAll('The eSpeak process is closed.');
     await this.#process?.close();
   }
 
   #start() {
     const { modelsDir, environment, log, entry = WORKER_ENTRY } = this.#options;
-    const started = new SupervisedProcess<LoadEspeakLibrary, undefined, ToEspeak, FromEspeak>({
+    const started = new SerialProcess<LoadEspeakLibrary, ToEspeak, FromEspeak>({
       name: 'eSpeak process',
       entry,
       load: { modelsDir },
       environment,
       loadTimeoutMs: LOAD_TIMEOUT_MS,
       log,
-      onMessage: ({ id, clauses }) => this.#finish(id, clauses),
-      onLoaded: () => this.#sendNext(),
-      onExit: () => this.#handleExit(),
+      maxWaiting: MAX_WAITING,
+      requestTimeoutMs: this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      failure: (cause) => new ModelUnavailableError(FAILURES[cause]),
     });
     // The requests fail with their own error, and the process is started again.
     started.start().catch((error: unknown) => {
@@ -109,41 +98,5 @@ export class EspeakEngine {
       log.error('the eSpeak process failed to load', new StartError(reason));
     });
     return started;
-  }
-
-  #sendNext(): void {
-    const process = this.#process;
-    if (this.#running !== undefined || process === undefined) return;
-    if (process.failing) this.#failAll('The eSpeak process failed to load.');
-    const [next] = this.#requests.values();
-    if (next === undefined || !process.loaded) return;
-    this.#running = next.message.id;
-    process.startWatchdog(this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
-    process.send(next.message);
-  }
-
-  #finish(id: number, clauses: readonly string[] | undefined): void {
-    this.#process?.stopWatchdog();
-    this.#running = undefined;
-    this.#requests.get(id)?.result.resolve(clauses);
-    this.#requests.delete(id);
-    this.#sendNext();
-  }
-
-  /** Fails the request that was in the process. The others wait for the next process, unless it cannot be loaded. */
-  #handleExit(): void {
-    const id = this.#running;
-    this.#running = undefined;
-    if (id !== undefined) {
-      this.#requests.get(id)?.result.reject(new ModelUnavailableError('The eSpeak process crashed.'));
-      this.#requests.delete(id);
-    }
-    this.#sendNext();
-  }
-
-  #failAll(reason: string): void {
-    for (const { result } of this.#requests.values()) result.reject(new ModelUnavailableError(reason));
-    this.#requests.clear();
-    this.#running = undefined;
   }
 }

@@ -6,7 +6,6 @@ export interface LoadEspeakLibrary {
 }
 
 export interface ToEspeak {
-  readonly id: number;
   /** Language of eSpeak, such as `fr-fr`. */
   readonly voice: string;
   /** Texts without punctuation. */
@@ -15,7 +14,6 @@ export interface ToEspeak {
 
 /** The phonemes of each clause, in IPA with `^` between the letters of one sound; or undefined for an unknown voice. */
 export interface FromEspeak {
-  readonly id: number;
   readonly clauses: readonly string[] | undefined;
 }
 

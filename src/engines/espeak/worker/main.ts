@@ -12,8 +12,8 @@ serveProcess<LoadEspeakLibrary, undefined, ToEspeak, FromEspeak>('eSpeak process
       library = openLibrary(await importEspeak(modelsDir));
       return undefined;
     },
-    receive({ id, voice, clauses }) {
-      send({ id, clauses: library?.phonemes(voice, clauses) });
+    receive({ voice, clauses }) {
+      send({ clauses: library?.phonemes(voice, clauses) });
     },
   };
 });

@@ -10,7 +10,7 @@ import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import type { TurnEndDetector } from '../../../contract/engines/turn-end.ts';
-import { SupervisedProcess } from '../../../inference/workers/supervised-process.ts';
+import { type SerialFailure, SerialProcess } from '../../../inference/workers/serial-process.ts';
 import { restartCounter } from '../../../kit/process/restart-counter.ts';
 import { smartTurnFile } from '../shared/file.ts';
 import {
@@ -64,30 +64,21 @@ export async function openSmartTurn(options: SmartTurnOptions): Promise<TurnEndD
 }
 
 class SmartTurn implements TurnEndDetector {
-  readonly #options: SmartTurnOptions;
-  readonly #process: SupervisedProcess<LoadSmartTurn, undefined, ToSmartTurn, FromSmartTurn>;
-  /** In order of arrival. */
-  readonly #queue = new Set<Request>();
-  /** The request in the process. It stays here after an abort, because the process cannot stop it. */
-  #running: Request | undefined;
-  #closed = false;
+  readonly #process: SerialProcess<LoadSmartTurn, ToSmartTurn, FromSmartTurn>;
 
   constructor(model: string, options: SmartTurnOptions) {
-    this.#options = options;
-    const countRestart = restartCounter(options.metrics, 'turn_end');
-    this.#process = new SupervisedProcess({
+    const { entry, threads, environment, log, metrics, maxQueued, requestTimeoutMs } = options;
+    this.#process = new SerialProcess({
       name: 'end-of-turn process',
-      entry: options.entry ?? WORKER_ENTRY,
-      load: { model, threads: Math.min(MAX_THREADS, options.threads) },
-      environment: options.environment,
+      entry: entry ?? WORKER_ENTRY,
+      load: { model, threads: Math.min(MAX_THREADS, threads) },
+      environment,
       loadTimeoutMs: LOAD_TIMEOUT_MS,
-      log: options.log,
-      onMessage: ({ probability }) => this.#finish(probability),
-      onLoaded: () => this.#startNext(),
-      onExit: () => {
-        countRestart();
-        this.#handleExit();
-      },
+      log,
+      maxWaiting: maxQueued ?? MAX_QUEUED,
+      requestTimeoutMs: requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      failure,
+      onExit: restartCounter(metrics, 'turn_end'),
     });
   }
 
@@ -96,26 +87,9 @@ class SmartTurn implements TurnEndDetector {
   }
 
   async probability(samples: Float32Samples, signal: AbortSignal): Promise<number> {
-    signal.throwIfAborted();
-    if (this.#closed) throw shuttingDown();
-    if (this.#queue.size >= (this.#options.maxQueued ?? MAX_QUEUED)) {
-      throw overloaded('Too many turns are waiting for end-of-turn detection.');
-    }
-    const result = Promise.withResolvers<number>();
     // A copy, because only its end is sent, and because the caller may modify the array.
-    const request: Request = { samples: samples.slice(-WINDOW_SAMPLES), result };
-    const abort = () => {
-      this.#queue.delete(request);
-      result.reject(signal.reason);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    this.#queue.add(request);
-    this.#startNext();
-    try {
-      return await result.promise;
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    const message = { samples: samples.slice(-WINDOW_SAMPLES) };
+    return (await this.#process.request(message, signal)).probability;
   }
 
   ready(): ReadyReport {
@@ -124,56 +98,25 @@ class SmartTurn implements TurnEndDetector {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#running?.result.reject(shuttingDown());
-    this.#failQueue(shuttingDown());
     await this.#process.close();
-  }
-
-  /** Sends the next request, unless one is in the process. */
-  #startNext(): void {
-    if (this.#running) return;
-    if (!this.#process.loaded) {
-      if (this.#process.failing) {
-        this.#failQueue(overloaded('End-of-turn detection failed to start. The service is retrying.'));
-      }
-      return;
-    }
-    const [next] = this.#queue;
-    if (next === undefined) return;
-    this.#queue.delete(next);
-    this.#running = next;
-    this.#process.startWatchdog(this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
-    this.#process.send({ samples: next.samples });
-  }
-
-  #finish(probability: number): void {
-    this.#process.stopWatchdog();
-    this.#running?.result.resolve(probability);
-    this.#running = undefined;
-    this.#startNext();
-  }
-
-  /** Fails the request that was in the process. Queued ones wait for the next process. */
-  #handleExit(): void {
-    this.#running?.result.reject(
-      new ServiceError('internal', 'End-of-turn detection crashed and is restarting. Retry the request.', {
-        code: 'worker_crashed',
-      }),
-    );
-    this.#running = undefined;
-    this.#startNext();
-  }
-
-  #failQueue(reason: ServiceError): void {
-    for (const { result } of this.#queue) result.reject(reason);
-    this.#queue.clear();
   }
 }
 
-interface Request {
-  readonly samples: Float32Samples;
-  readonly result: PromiseWithResolvers<number>;
+function failure(cause: SerialFailure): ServiceError {
+  switch (cause) {
+    case 'full':
+      return overloaded('Too many turns are waiting for end-of-turn detection.');
+    case 'failing':
+      return overloaded('End-of-turn detection failed to start. The service is retrying.');
+    case 'crashed':
+      return new ServiceError(
+        'internal',
+        'End-of-turn detection crashed and is restarting. Retry the request.',
+        { code: 'worker_crashed' },
+      );
+    case 'closed':
+      return shuttingDown();
+  }
 }
 
 function overloaded(message: string): ServiceError {
