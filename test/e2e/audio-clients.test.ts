@@ -18,6 +18,7 @@ import {
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
 import { needs } from '../harness/needs.ts';
 import { nodePath } from '../harness/node-client.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
 /**
  * Unmodified clients of OpenAI's audio API, with the real models of the default configuration: only URL and key are set.
@@ -45,9 +46,12 @@ test("Vercel's AI SDK", async () => {
   ]);
 });
 
-test('the OpenAI SDK for Python', async (context) => {
-  needs(context, HAS_PIP, 'Python with pip');
-  expectResults(await runPythonClient('openai', settingsOf(service)), OPENAI_CHECKS);
+// Sends the same requests as that for Node.
+inDeepTier(() => {
+  test('the OpenAI SDK for Python', async (context) => {
+    needs(context, HAS_PIP, 'Python with pip');
+    expectResults(await runPythonClient('openai', settingsOf(service)), OPENAI_CHECKS);
+  });
 });
 
 test('examples/compare_transcripts.py compares the transcripts of two servers', async (context) => {

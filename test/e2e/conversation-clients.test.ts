@@ -6,6 +6,7 @@ import {
   SETTINGS,
 } from '../clients/conversation/scenario.ts';
 import { openNodeClient } from '../harness/node-client.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
 /** Unmodified client libraries in spoken conversations with the real process. Only the language model is scripted. */
 
@@ -31,15 +32,18 @@ describe.concurrent('a conversation of three turns', () => {
     await holdConversation(running, client, { instructions });
   });
 
-  test('openai', async ({ onTestFinished }) => {
-    const instructions = 'You use the openai package.';
-    const baseURL = `${running.service.tlsUrl}/v1`;
-    const client = openNodeClient(
-      'conversation/openai.mjs',
-      { ...SETTINGS, instructions, baseURL },
-      {},
-      onTestFinished,
-    );
-    await holdConversation(running, client, { instructions });
+  // By default, realtime-openai.test.ts uses this package.
+  inDeepTier(() => {
+    test('openai', async ({ onTestFinished }) => {
+      const instructions = 'You use the openai package.';
+      const baseURL = `${running.service.tlsUrl}/v1`;
+      const client = openNodeClient(
+        'conversation/openai.mjs',
+        { ...SETTINGS, instructions, baseURL },
+        {},
+        onTestFinished,
+      );
+      await holdConversation(running, client, { instructions });
+    });
   });
 });

@@ -102,11 +102,13 @@ test('a Piper voice speaks the sounds of SSML and of the lexicon', async () => {
 
 test('an entry of CONFIG holds for all organizations, and that of an organization takes precedence', async () => {
   const input = 'The aubergine.';
-  const eggplant = await speak({ input: 'The eggplant.' });
-  expect(await speak({ input }, OTHER_KEY)).toBe(eggplant);
+  // A respelling is text, which each model receives. This one is fast.
+  const speakFast = (text: string, key?: string) => speak({ model: 'piper-en', input: text }, key);
+  const eggplant = await speakFast('The eggplant.');
+  expect(await speakFast(input, OTHER_KEY)).toBe(eggplant);
   await send('PUT', '/v1/audio/lexicon', { word: 'Aubergine', respelling: 'potato' });
-  expect(await speak({ input })).toBe(await speak({ input: 'The potato.' }));
-  expect(await speak({ input }, OTHER_KEY)).toBe(eggplant);
+  expect(await speakFast(input)).toBe(await speakFast('The potato.'));
+  expect(await speakFast(input, OTHER_KEY)).toBe(eggplant);
 });
 
 test('the words of a response are those of the text', async () => {

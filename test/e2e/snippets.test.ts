@@ -20,9 +20,9 @@ import {
 import { inDeepTier } from '../harness/tier.ts';
 
 /**
- * Runs the code blocks of the README and the guide against one real process with the default models: by default those in
- * bash, and in all languages those of the README and of one page. The deep tier also runs the other blocks, which send the same requests as
- * the bash blocks before them.
+ * Runs the code blocks of the README and the guide against one real process with the default models: by default those of the
+ * README and of one page in all languages, and those in bash of the pages that cost little. The deep tier runs all blocks: those in other
+ * languages send the same requests as the bash blocks before them, and other files send the requests of the other pages.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -45,6 +45,9 @@ tts = "svc-tts-fast"
 `;
 /** Pages whose examples are the same with each speech model. They use the faster one. */
 const ANY_VOICE = ['conversations', 'quick-start', 'partner', 'realtime', 'speech', 'transcription'];
+
+/** Pages of which only the deep tier runs blocks, because they synthesize or transcribe much. */
+const DEEP_PAGES = ['conversations', 'languages', 'speech', 'transcription', 'video', 'voices'];
 
 const PROGRAMS = { sh: ['bash', 'curl', 'jq'], ts: [], python: ['python3'] } as const;
 
@@ -79,7 +82,9 @@ describe.concurrent.each(WITH_CODE)('$page', ({ page, snippets }) => {
       expect(output.trim() + written.join()).not.toBe('');
       for (const name of written) expect(await matchesExtension(join(folder, name)), name).toBe(true);
     });
-  const isUsual = ({ language }: Snippet) => language === 'sh' || page === USUAL_PAGE || page === README;
+  const isDeep = DEEP_PAGES.some((name) => page === `${GUIDE}/${name}.md`);
+  const isUsual = ({ language }: Snippet) =>
+    !isDeep && (language === 'sh' || page === USUAL_PAGE || page === README);
   runs(snippets.filter(isUsual));
   inDeepTier(() => runs(snippets.filter((snippet) => !isUsual(snippet))));
 });

@@ -16,14 +16,14 @@ import { HAS_FFPROBE, probedAudio } from '../harness/audio-probe.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
-import { inDeepTier } from '../harness/tier.ts';
+import { IS_DEEP_TIER, inDeepTier } from '../harness/tier.ts';
 
 /** The formats of OpenAI on the default speech and transcription models, read by other programs and by the service itself. */
 
-const TEXT = 'Please call me back tomorrow. I am at home.';
+const TEXT = 'Please call me back. I am at home.';
 /** Long enough for more than one frame of each format. */
 const SHORT = 'Hi.';
-const LONG = 'Nobody knew which of the two it really was, and so they walked on along the shore. '.repeat(40);
+const LONG = 'They walked on along the shore. '.repeat(100);
 const TOLERANCE_S = 0.06;
 /** Part of the command line of the process of the encoders. */
 const ENCODERS = 'media/speech/worker';
@@ -40,6 +40,10 @@ type Container = keyof typeof PROBED;
 const CONTAINERS = Object.keys(PROBED) as Container[];
 const FORMATS = [...CONTAINERS, 'pcm'] as const;
 type Format = (typeof FORMATS)[number];
+/** Formats of the tests that repeat for each: by default those that do not only copy samples. */
+const USUAL_FORMATS = IS_DEEP_TIER ? FORMATS : CONTAINERS.filter((format) => format !== 'wav');
+/** Events have the same encoder as a file. Opus is compared in another way than the others. */
+const EVENT_FORMATS: readonly Format[] = IS_DEEP_TIER ? FORMATS : ['mp3', 'opus'];
 
 /** Runs in a page. Returns the position at which the file ends, in seconds. */
 const playing = (url: string) => `(async () => {
@@ -55,7 +59,10 @@ const playing = (url: string) => `(async () => {
 
 let service: LaunchedService;
 beforeAll(async () => {
-  service = await launchService({ config: NO_TEXT, env: { PLUGINS: 'speech,voices' } });
+  service = await launchService({
+    config: NO_TEXT,
+    env: { PLUGINS: IS_DEEP_TIER ? 'speech,voices' : 'speech' },
+  });
 });
 afterAll(() => service?.stop());
 
@@ -122,7 +129,7 @@ async function check(
 }
 
 describe('every format', () => {
-  test.for(FORMATS)('%s has the right type, length and words', async (format, context) => {
+  test.for(USUAL_FORMATS)('%s has the right type, length and words', async (format, context) => {
     needs(context, HAS_FFPROBE, 'FFmpeg');
     const response = await client().audio.speech.create({
       model: 'tts-1',
@@ -137,7 +144,7 @@ describe('every format', () => {
     await check(format, bytes, seconds);
   });
 
-  test.each(FORMATS)('%s as events is the file', async (response_format) => {
+  test.each(EVENT_FORMATS)('%s as events is the file', async (response_format) => {
     const fields = { input: SHORT, response_format };
     const bytes = await (await request(fields)).bytes();
     const events = bytesOfEvents(await (await request({ ...fields, stream_format: 'sse' })).text());
@@ -165,13 +172,13 @@ describe('every format', () => {
     const response = await service.fetch('/dev/captioned_speech', {
       method: 'POST',
       headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ input: TEXT, voice: 'af_bella' }),
+      body: JSON.stringify({ input: 'Call me.', voice: 'af_bella' }),
     });
     const captions = (await response.text())
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as { timestamps: { word: string }[] });
-    expect(captions.flatMap(({ timestamps }) => timestamps.map(({ word }) => word))).toEqual(TEXT.split(' '));
+    expect(captions.flatMap(({ timestamps }) => timestamps.map(({ word }) => word))).toEqual(['Call', 'me.']);
   });
 
   test('SSML has voices, pauses, sounds and marks', async () => {
@@ -187,18 +194,16 @@ describe('every format', () => {
     };
     const seconds = ({ audio }: { audio: string }) =>
       Buffer.from(audio, 'base64').length / 2 / SPEECH_RATE_HZ;
-    const plain = await heard('<speak><s>Good morning.</s><s>Good night.</s></speak>');
+    const plain = await heard('<speak><s>Hello</s><s>Hello</s></speak>');
     const paused = await heard(
-      '<speak><s>Good morning.</s><break time="1500ms"/><mark name="night"/><s>Good night.</s></speak>',
+      '<speak><s>Hello</s><break time="1500ms"/><mark name="again"/><s>Hello</s></speak>',
     );
     expect(seconds(paused) - seconds(plain)).toBeCloseTo(1.5, 3);
-    expect(paused.marks?.map(({ name }) => name)).toEqual(['night']);
+    expect(paused.marks?.map(({ name }) => name)).toEqual(['again']);
     expect(paused.marks?.[0]?.time).toBeGreaterThan(1.5);
 
     const voices = '<speak><voice name="nova">Hello</voice><voice name="onyx">Hello</voice></speak>';
-    expect((await heard(voices)).audio).not.toBe(
-      (await heard('<speak><s>Hello</s><s>Hello</s></speak>')).audio,
-    );
+    expect((await heard(voices)).audio).not.toBe(plain.audio);
     // The dictionary has these sounds, so the samples are the same.
     const word = await heard('<speak>Tomato</speak>');
     expect((await heard('<speak><phoneme ph="təmˈeɪɾoʊ">Tomato</phoneme></speak>')).audio).toBe(word.audio);

@@ -24,6 +24,8 @@ kind = "piper"
 ${NO_RECOGNISER}${NO_TEXT}`;
 const PATH = '/v1/audio/speech';
 const HELLO = 'Hello there, how can I help you today?';
+/** For tests of which the length of the audio does not matter. */
+const SHORT = 'Hello.';
 const STORY =
   'It was the best of times, it was the worst of times. Nobody knew which of the two it really was. ';
 const PHRASE = 'Hello there, how are you? ';
@@ -118,7 +120,7 @@ describe('the official SDK', () => {
     JSON.parse(JSON.stringify({ model: 'svc-tts', input: HELLO, ...fields }));
 
   test('returns a complete wav file', async () => {
-    const response = await client().audio.speech.create(params({}));
+    const response = await client().audio.speech.create(params({ input: SHORT }));
     expect(response.headers.get('content-type')).toBe('audio/wav');
     expect(response.headers.get('x-request-id')).toMatch(/^req_/);
     const bytes = Buffer.from(await response.arrayBuffer());
@@ -206,15 +208,24 @@ describe('the official SDK', () => {
   });
 });
 
-test.each(['wav', 'pcm'])('a form and a JSON body give the same %s bytes', async (response_format) => {
-  const json = await (await post({ response_format, speed: 1.1 })).bytes();
-  const form = new FormData();
-  const fields = { model: 'svc-tts-fast', input: HELLO, response_format, speed: '1.1', max_new_tokens: '9' };
-  for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  const multipart = await post({}, { headers: { 'x-api-key': SERVICE_KEY }, body: form });
-  expect(multipart.status).toBe(200);
-  expect(Buffer.compare(await multipart.bytes(), json)).toBe(0);
-});
+test.each(['pcm', 'wav'].slice(0, repetitions(1, 2)))(
+  'a form and a JSON body give the same %s bytes',
+  async (response_format) => {
+    const json = await (await post({ input: SHORT, response_format, speed: 1.1 })).bytes();
+    const form = new FormData();
+    const fields = {
+      model: 'svc-tts-fast',
+      input: SHORT,
+      response_format,
+      speed: '1.1',
+      max_new_tokens: '9',
+    };
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    const multipart = await post({}, { headers: { 'x-api-key': SERVICE_KEY }, body: form });
+    expect(multipart.status).toBe(200);
+    expect(Buffer.compare(await multipart.bytes(), json)).toBe(0);
+  },
+);
 
 describe.each(['svc-tts', 'svc-tts-fast'])('the audio of %s', (model) => {
   test('has the duration, loudness and edges of speech', async () => {
@@ -383,7 +394,7 @@ test('a killed inference process fails only its own requests', async () => {
   expect((await service.fetch('/healthz')).status).toBe(200);
   expect((await usageRows(1))[0]).toMatchObject({ status: 'failed', model: 'svc-tts' });
   // Waits for the new process.
-  expect((await post({})).status).toBe(200);
+  expect((await post({ input: SHORT })).status).toBe(200);
   expect((await service.fetch('/readyz')).status).toBe(200);
 });
 

@@ -19,7 +19,7 @@ import { KOKORO_MIX } from '../media/spoken-voice.ts';
 import { clipOf, type StoredVoiceFiles, storedVoiceFiles } from '../media/stored-voice.ts';
 
 const VALUE = 5000;
-const TEXT = 'Good evening.';
+const TEXT = 'Hello.';
 /** Samples in a response of the upstream server. */
 const SAMPLES = 100;
 /** Text of about 10 s for a clip. */
