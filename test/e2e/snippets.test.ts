@@ -8,6 +8,7 @@ import { HAS_PIP } from '../../tools/harness/clients/python.ts';
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { needs } from '../harness/needs.ts';
 import {
+  bashSyntaxErrors,
   matchesExtension,
   prepareFolder,
   pythonSyntaxErrors,
@@ -87,6 +88,11 @@ describe.concurrent.each(WITH_CODE)('$page', ({ page, snippets }) => {
     !isDeep && (language === 'sh' || page === USUAL_PAGE || page === README);
   runs(snippets.filter(isUsual));
   inDeepTier(() => runs(snippets.filter((snippet) => !isUsual(snippet))));
+});
+
+test('bash blocks have no syntax errors', async (context) => {
+  needs(context, Bun.which('bash') !== null, 'bash');
+  expect(await bashSyntaxErrors(WITH_CODE)).toBe('');
 });
 
 test('Python blocks have no syntax errors', async (context) => {

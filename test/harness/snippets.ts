@@ -142,6 +142,21 @@ export async function pythonSyntaxErrors(pages: readonly PageCode[]): Promise<st
   return (await child.exited) === 0 ? output : errors;
 }
 
+/** Syntax errors of the bash blocks; empty without errors. */
+export async function bashSyntaxErrors(pages: readonly PageCode[]): Promise<string> {
+  const blocks = pages.flatMap(({ page, snippets }) =>
+    snippets.filter(({ language }) => language === 'sh').map((snippet) => ({ page, ...snippet })),
+  );
+  if (blocks.length === 0) throw new Error('the pages have no bash blocks');
+  const errors: string[] = [];
+  for (const { page, number, code } of blocks) {
+    const child = Bun.spawn(['bash', '-n'], { stdin: new Blob([code]), stdout: 'ignore', stderr: 'pipe' });
+    const error = await new Response(child.stderr).text();
+    if ((await child.exited) !== 0) errors.push(`${page}, block ${number}: ${error.trim()}`);
+  }
+  return errors.join('\n');
+}
+
 /** Prints the syntax errors of named programs in JSON. */
 const PARSE = `
 import ast, json, sys
