@@ -14,6 +14,7 @@ import {
 import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 import { fakeSearxng, searxngAnswer } from '../doubles/fake-searxng.ts';
 import type { WireAnswer } from '../harness/response-app.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
 /** Built-in tools of the real process, called by a scripted model. */
 
@@ -137,7 +138,9 @@ test('code interpreter calls of one response share one interpreter without the s
   expect(body.output.at(-1)).toMatchObject({ content: [{ text: 'It gave: ([], 6)' }] });
 });
 
-test('the next response gets a new interpreter', async () => {
-  const { body } = await respond('code_interpreter', ['x'], PYTHON);
-  expect(body.output[0].outputs[0].logs).toContain("NameError: name 'x' is not defined");
+inDeepTier(() => {
+  test('the next response gets a new interpreter', async () => {
+    const { body } = await respond('code_interpreter', ['x'], PYTHON);
+    expect(body.output[0].outputs[0].logs).toContain("NameError: name 'x' is not defined");
+  });
 });

@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
-import { launchService, NO_MODELS, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { launchService, NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
+  expectStateAccessible,
   type OpenConsole,
   PHONE_WIDTH,
   screenshot,
@@ -25,7 +26,10 @@ const STATUSES = ['completed', 'cancelled', 'failed'];
 const MODEL = 'a-model-with-a-long-name-0.5b-instruct';
 
 const open = consoleTests('/usage', async () => ({
-  service: await launchService({ config: `operators = ["a"]\n${NO_MODELS}` }),
+  service: await launchService({
+    config: `operators = ["a"]\n${NO_MODELS}`,
+    env: { PLUGINS: 'speech,responses' },
+  }),
 }));
 
 /** A day of the summary with one row for each endpoint, in descending order of requests. */
@@ -68,8 +72,9 @@ function requestList() {
 
 /** Opens the usage page with the summary of an organization that used these endpoints. */
 async function openUsage(endpoints: readonly string[], width = 1280): Promise<OpenConsole> {
-  const opened = await open({ isolated: true, path: '/keys', width });
+  const opened = await open({ path: '/keys', width });
   const { page } = opened;
+  onTestFinished(() => page.unrouteAll());
   await page.route('**/v1/usage/summary?*', (route) => route.fulfill({ json: summaryOf(endpoints) }));
   await page.route('**/v1/usage?*', (route) => route.fulfill({ json: requestList() }));
   await page.evaluate(`location.hash = '#/usage'`);
@@ -114,22 +119,42 @@ function legendOf(page: Page): Promise<Record<string, string>> {
     ]))`);
 }
 
+/** Expects that every label of the y axis of the chart has a grid line. */
+async function expectGridLines(page: Page): Promise<void> {
+  const { heights, lines, labels } = await page.evaluate<{
+    heights: number[];
+    lines: number[];
+    labels: string[];
+  }>(`({
+    heights: [document.querySelector('.recharts-cartesian-grid').getBoundingClientRect().height],
+    lines: [...document.querySelectorAll('.recharts-cartesian-grid-horizontal line')].map((line) => line.y1.baseVal.value).sort((a, b) => a - b),
+    labels: [...document.querySelectorAll('.recharts-yAxis-tick-labels .recharts-cartesian-axis-tick-value')].map((label) => label.textContent),
+  })`);
+  expect(heights[0]).toBeGreaterThan(150);
+  expect(labels.length).toBeGreaterThanOrEqual(4);
+  // The grid also has lines at the edges of the plot, which are the first and the last label.
+  expect(new Set(lines.map(Math.round)).size).toBe(labels.length);
+  const steps = [...new Set(lines)].map((line, index, all) => line - (all[index - 1] ?? line)).slice(1);
+  for (const step of steps) expect(step).toBeCloseTo(steps[0] ?? 0, 0);
+}
+
 const scrollToEnd = (page: Page, label: string) =>
   page.evaluate(`document.querySelector('main [aria-label="${label}"]').scrollLeft = 100000`);
 
 describe('the usage page', () => {
-  test('shows every column and every status in full on a desktop', async () => {
+  test('shows every column, every status and all grid lines of the chart on a desktop', async () => {
     const { page, consoleErrors } = await openUsage(ENDPOINTS);
     expect(await cutTexts(page)).toEqual([]);
     for (const label of ['Totals', 'Requests']) {
       await expect.poll(() => regionOf(page, label)).toMatchObject({ excess: 0, hint: false, shadows: [] });
     }
+    await expectGridLines(page);
     await expectAccessible(page);
     await screenshot(page, 'layout-usage-desktop', { fullPage: true });
     expect(consoleErrors).toEqual([]);
   });
 
-  test('has tables that scroll and say so on a phone', async () => {
+  test('has tables that scroll and say so, and all grid lines of the chart on a phone', async () => {
     const { page } = await openUsage(ENDPOINTS, PHONE_WIDTH);
     await expectNoSidewaysScroll(page);
     expect(await cutTexts(page)).toEqual([]);
@@ -141,27 +166,9 @@ describe('the usage page', () => {
       await scrollToEnd(page, label);
       await expect.poll(() => regionOf(page, label)).toMatchObject({ hint: true, shadows: ['::before'] });
     }
-    await expectAccessible(page);
+    await expectGridLines(page);
+    await expectStateAccessible(page);
     await screenshot(page, 'layout-usage-phone', { fullPage: true });
-  });
-
-  test.each([1280, PHONE_WIDTH])('has a chart with all grid lines at a width of %d', async (width) => {
-    const { page } = await openUsage(ENDPOINTS, width);
-    const { heights, lines, labels } = await page.evaluate<{
-      heights: number[];
-      lines: number[];
-      labels: string[];
-    }>(`({
-      heights: [document.querySelector('.recharts-cartesian-grid').getBoundingClientRect().height],
-      lines: [...document.querySelectorAll('.recharts-cartesian-grid-horizontal line')].map((line) => line.y1.baseVal.value).sort((a, b) => a - b),
-      labels: [...document.querySelectorAll('.recharts-yAxis-tick-labels .recharts-cartesian-axis-tick-value')].map((label) => label.textContent),
-    })`);
-    expect(heights[0]).toBeGreaterThan(150);
-    expect(labels.length).toBeGreaterThanOrEqual(4);
-    // The grid also has lines at the edges of the plot, which are the first and the last label.
-    expect(new Set(lines.map(Math.round)).size).toBe(labels.length);
-    const steps = [...new Set(lines)].map((line, index, all) => line - (all[index - 1] ?? line)).slice(1);
-    for (const step of steps) expect(step).toBeCloseTo(steps[0] ?? 0, 0);
   });
 
   test('shows a series in the same color at each visit', async () => {
@@ -190,7 +197,7 @@ describe('on a phone', () => {
     ['Keys', '/keys'],
     ['Models', '/models'],
   ])('the table %s scrolls and says so', async (label, path) => {
-    const { page } = await open({ isolated: true, path, width: PHONE_WIDTH, key: SERVICE_KEY });
+    const { page } = await open({ path, width: PHONE_WIDTH });
     if (label === 'Keys') {
       await page.getByRole('button', { name: 'New key' }).click();
       await page.getByLabel('Name').fill('The reception desk of the clinic');
@@ -203,7 +210,7 @@ describe('on a phone', () => {
     await expect
       .poll(() => regionOf(page, label))
       .toMatchObject({ tabIndex: 0, hint: true, shadows: ['::after'] });
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await page.getByRole('region', { name: label }).focus();
     await page.keyboard.press('End');
     await scrollToEnd(page, label);

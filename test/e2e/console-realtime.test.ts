@@ -13,6 +13,7 @@ import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
+  expectStateAccessible,
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
@@ -170,21 +171,21 @@ function colorsOf(sound: Locator): Promise<number> {
 }
 
 /** Downloads the trace. */
-async function savedTrace(): Promise<{ readonly file: string; readonly entries: readonly Entry[] }> {
+async function savedTrace(): Promise<{ readonly entries: readonly Entry[] }> {
   const [download] = await Promise.all([page.waitForEvent('download'), button('Download trace').click()]);
   expect(download.suggestedFilename()).toBe('realtime-trace.jsonl');
-  const file = await download.path();
-  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  return { file, entries: lines.map((line) => JSON.parse(line) as Entry) };
+  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\n');
+  return { entries: lines.map((line) => JSON.parse(line) as Entry) };
 }
 
-/** Downloads the trace and checks it with scripts/trace-check.ts. */
+/** The traces of the tests, each as a connection of one trace. */
+const traces: string[] = [];
+
+/** Downloads the trace, which the last test checks. */
 async function trace(): Promise<readonly Entry[]> {
-  const { file, entries } = await savedTrace();
-  const script = resolve(import.meta.dirname, '../../scripts/trace-check.ts');
-  const checked = Bun.spawnSync([process.execPath, script, file]);
-  expect(`${checked.stdout}${checked.stderr}`).toContain('no violations');
-  expect(checked.exitCode).toBe(0);
+  const { entries } = await savedTrace();
+  const connection = String(traces.length);
+  traces.push(entries.map((entry) => `${JSON.stringify({ connection, ...entry })}\n`).join(''));
   return entries;
 }
 
@@ -234,6 +235,9 @@ describe('microphone audio', () => {
     await expect.poll(() => colorsOf(level)).toBeGreaterThanOrEqual(2);
     await screenshot(page, 'realtime');
     await expectAccessible(page);
+    await page.setViewportSize({ width: PHONE_WIDTH, height: 900 });
+    await expectNoSidewaysScroll(page);
+    await screenshot(page, 'realtime-phone');
 
     await button('Disconnect').click();
     await status('not connected').waitFor();
@@ -277,7 +281,7 @@ describe('microphone audio', () => {
   });
 });
 
-test('microphone audio is repeated as speech over TLS, and the page is accessible in the dark color scheme', async () => {
+test('microphone audio is repeated as speech over TLS', async () => {
   const secure = app({ tls: selfSigned() });
   onTestFinished(() => secure.stop());
   await open({ baseUrl: secure.baseUrl, scheme: 'dark' });
@@ -288,13 +292,14 @@ test('microphone audio is repeated as speech over TLS, and the page is accessibl
   expect(await wordsOf(turns('user', 'done'))).toBe(SAID);
   expect(await wordsOf(turns('service', 'done'))).toBe(SAID);
   expect(tts.requests.at(-1)?.text).toBe(SAID);
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   await button('Disconnect').click();
   await trace();
 });
 
 test('a language model responds in the mode "Language model reply"', async () => {
-  await open({ isolated: true });
+  await open();
+  onTestFinished(() => page.unrouteAll());
   let asked: { readonly model?: string; readonly messages: readonly object[] } | undefined;
   await page.route('**/v1/chat/completions', async (route) => {
     asked = route.request().postDataJSON();
@@ -312,9 +317,13 @@ test('a language model responds in the mode "Language model reply"', async () =>
 describe('text input', () => {
   beforeEach(() => open());
 
-  test('is spoken and played completely, and without overlaps', async () => {
+  test('is spoken and played completely, and without overlaps; text without words is a response without audio', async () => {
     await connect();
-    await page.getByLabel('Text', { exact: true }).fill(ANSWER);
+    const text = page.getByLabel('Text', { exact: true });
+    // For blank text, the service would speak the previous text.
+    await text.fill(' ');
+    expect(await button('Speak').isDisabled()).toBe(true);
+    await text.fill(ANSWER);
     await page.keyboard.press('Enter');
     const turn = turns('service', 'done');
     await turn.waitFor();
@@ -327,6 +336,10 @@ describe('text input', () => {
     expect(loudnessDb).toBeCloseTo(-15.05, 1);
     expect(await button('Cancel').isEnabled()).toBe(true);
     await playUntil(page, () => button('Cancel').isDisabled());
+    await text.fill(WORDLESS);
+    await button('Speak').click();
+    await expect.poll(() => button('Speak').isEnabled()).toBe(true);
+    expect(await text.getAttribute('aria-invalid')).toBeNull();
   });
 
   test('can be cancelled during playback, and the next text can be spoken', async () => {
@@ -343,18 +356,6 @@ describe('text input', () => {
     await button('Speak').click();
     await turns('service', 'done').waitFor();
     expect(errorsOf(await trace())).toEqual([]);
-  });
-
-  test('of spaces disables the button; text without words is a response without audio', async () => {
-    await connect();
-    const text = page.getByLabel('Text', { exact: true });
-    // For blank text, the service would speak the previous text.
-    await text.fill(' ');
-    expect(await button('Speak').isDisabled()).toBe(true);
-    await text.fill(WORDLESS);
-    await button('Speak').click();
-    await expect.poll(() => button('Speak').isEnabled()).toBe(true);
-    expect(await text.getAttribute('aria-invalid')).toBeNull();
   });
 });
 
@@ -461,9 +462,8 @@ describe('errors are shown in words', () => {
   test('the connection limit and the shutdown of the service', async () => {
     const other = app({ perOrganization: 1 });
     onTestFinished(() => other.stop());
-    const first = await openPage({ baseUrl: other.baseUrl });
-    await first.page.getByRole('button', { name: 'Connect' }).click();
-    await first.page.getByRole('status').getByText('listening', { exact: true }).waitFor();
+    const first = await other.connect();
+    await first.next('session.created');
     await open({ baseUrl: other.baseUrl });
     await button('Connect').click();
     await page
@@ -495,8 +495,9 @@ describe('errors are shown in words', () => {
   });
 });
 
-test('fits a phone', async () => {
-  await open({ width: PHONE_WIDTH });
-  await expectNoSidewaysScroll(page);
-  await screenshot(page, 'realtime-phone');
+test('the traces follow the order rules and the schemas of the events', () => {
+  const script = resolve(import.meta.dirname, '../../scripts/trace-check.ts');
+  const checked = Bun.spawnSync([process.execPath, script, '-'], { stdin: Buffer.from(traces.join('')) });
+  expect(`${checked.stdout}${checked.stderr}`).toContain(`of ${traces.length} connections: no violations`);
+  expect(checked.exitCode).toBe(0);
 });

@@ -251,7 +251,7 @@ test('a function call is shown, and its result is sent as entered', async () => 
   await page.getByRole('combobox', { name: 'Tool choice' }).click();
   await page.getByRole('option', { name: 'none', exact: true }).click();
   await page.getByLabel(/^Result .*get_weather$/).fill(RAIN);
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   await screenshot(page, 'responses-call');
   await page.getByRole('button', { name: 'Send results' }).click();
   await ended(turn(page, 2));
@@ -263,51 +263,20 @@ test('a function call is shown, and its result is sent as entered', async () => 
   expect(consoleErrors).toEqual([]);
 });
 
-test('built-in tools show their input and output', async () => {
-  const { page, consoleErrors } = await openPlayground();
-  await page.getByRole('combobox', { name: 'Model' }).click();
-  await page.getByRole('option', { name: 'writer' }).click();
-  await page.getByRole('switch', { name: 'Code interpreter' }).check({ force: true });
-  await page.getByRole('switch', { name: 'Web search' }).check({ force: true });
-  await send(page, 'What is six times seven, and what is tea?');
-  await ended(turn(page, 1));
-  const tool = (name: string) => turn(page, 1).getByRole('group', { name });
-  expect(await tool('Code interpreter').textContent()).toBe(
-    'Code interpretercompletedprint(6 * 7)Output42\n',
-  );
-  expect(await tool('Web search').textContent()).toBe('Web searchcompletedwhat is teahttps://tea.example/');
-  const link = turn(page, 1).getByRole('link', { name: 'Tea', exact: true });
-  expect(await link.getAttribute('href')).toBe('https://tea.example/');
-  expect(await textOf(turn(page, 1), 'Response')).toMatch(/^Tea is hot: https:\/\/tea\.example\//);
-  await expectAccessible(page);
-  await screenshot(page, 'responses-tools');
-  expect(consoleErrors).toEqual([]);
-});
-
 test('a stream that ends early is shown as interrupted', async () => {
-  const proxy = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: cutShort });
-  onTestFinished(() => proxy.stop(true));
-  const { page } = await openPage({ baseUrl: proxy.url.origin });
+  const { page } = await openPlayground();
+  await page.route('**/v1/responses', async (route) => {
+    const response = await route.fetch();
+    const [event] = (await response.text()).split('\n\n');
+    await route.fulfill({ response, body: `${event}\n\n` });
+  });
+  onTestFinished(() => page.unrouteAll());
   await page.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'writer' }).click();
   await send(page, 'What is tea?');
   await turn(page, 1).getByText('The response was interrupted').waitFor();
   await ended(turn(page, 1), 'interrupted');
 });
-
-/** Forwards a request to the service; event streams end after their first event. */
-async function cutShort(request: Request): Promise<Response> {
-  const { pathname, search } = new URL(request.url);
-  const response = await fetch(`${service.baseUrl}${pathname}${search}`, {
-    method: request.method,
-    headers: request.headers,
-    body: request.body,
-    decompress: false,
-  });
-  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  const [event] = (await response.text()).split('\n\n');
-  return new Response(`${event}\n\n`, { headers: { 'content-type': 'text/event-stream' } });
-}
 
 test('a response follows the schema, and its curl sample works', async () => {
   const { page, consoleErrors } = await openPlayground();
@@ -347,6 +316,28 @@ test('an error of the service is shown at its field', async () => {
   await expect.poll(() => page.getByLabel('Functions').getAttribute('aria-invalid')).toBe('true');
   expect(await page.getByLabel(/^Message/).inputValue()).toBe('Hello.');
   expect(await turn(page, 1).count()).toBe(0);
+});
+
+// Last, because each use of a code interpreter starts another spare one.
+test('built-in tools show their input and output', async () => {
+  const { page, consoleErrors } = await openPlayground();
+  await page.getByRole('combobox', { name: 'Model' }).click();
+  await page.getByRole('option', { name: 'writer' }).click();
+  await page.getByRole('switch', { name: 'Code interpreter' }).check({ force: true });
+  await page.getByRole('switch', { name: 'Web search' }).check({ force: true });
+  await send(page, 'What is six times seven, and what is tea?');
+  await ended(turn(page, 1));
+  const tool = (name: string) => turn(page, 1).getByRole('group', { name });
+  expect(await tool('Code interpreter').textContent()).toBe(
+    'Code interpretercompletedprint(6 * 7)Output42\n',
+  );
+  expect(await tool('Web search').textContent()).toBe('Web searchcompletedwhat is teahttps://tea.example/');
+  const link = turn(page, 1).getByRole('link', { name: 'Tea', exact: true });
+  expect(await link.getAttribute('href')).toBe('https://tea.example/');
+  expect(await textOf(turn(page, 1), 'Response')).toMatch(/^Tea is hot: https:\/\/tea\.example\//);
+  await expectStateAccessible(page);
+  await screenshot(page, 'responses-tools');
+  expect(consoleErrors).toEqual([]);
 });
 
 inDeepTier(() => {

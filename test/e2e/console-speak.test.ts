@@ -154,7 +154,7 @@ describe('speech', () => {
     await screenshot(page, 'speak');
   });
 
-  test('marks the word that is heard, and has captions', async () => {
+  test('marks the word that is heard, has captions, is accessible and fits a phone', async () => {
     await synthesize(ANSWER);
     const words = page.getByRole('region', { name: 'Words of the speech' });
     await expect.poll(() => words.textContent()).toBe(ANSWER);
@@ -170,15 +170,13 @@ describe('speech', () => {
     expect(String(await downloaded('vtt'))).toBe(`WEBVTT\n\n00:00:00.000 --> 00:00:01.500\n${cue}`);
     await expectAccessible(page);
     await screenshot(page, 'speak-words');
+    await page.setViewportSize({ width: PHONE_WIDTH, height: 900 });
+    await expectNoSidewaysScroll(page);
   });
 
-  test('shows how the text is read', async () => {
+  test('shows how the text is read, and speaks SSML', async () => {
     await page.getByLabel('Input text').fill('It costs $5.');
     await page.getByText('Reads as “It costs five dollars.”').waitFor();
-  });
-
-  test('speaks SSML', async () => {
-    await page.getByText('Reads as').waitFor();
     await page.getByRole('switch', { name: 'SSML' }).check();
     await expect.poll(() => page.getByText('Reads as').count()).toBe(0);
     const request = page.waitForRequest('**/v1/audio/speech');
@@ -261,7 +259,7 @@ describe('speech', () => {
     expect(await format.inputValue()).toBe('Streamed');
   });
 
-  test('can be stopped; the received audio is kept', async () => {
+  test('can be stopped and keeps the received audio; errors and the text limit are shown at the field', async () => {
     const gate = Promise.withResolvers<void>();
     beforeEnd = gate.promise;
     await page.getByLabel('Input text').fill(ANSWER);
@@ -272,9 +270,7 @@ describe('speech', () => {
     expect(await page.getByRole('button', { name: 'Download WAV' }).isEnabled()).toBe(true);
     expect(await page.getByRole('button', { name: 'Speak' }).isEnabled()).toBe(true);
     gate.resolve();
-  });
 
-  test('shows errors of the service and the text limit at the field', async () => {
     await page.getByLabel('Input text').fill(WORDLESS);
     await page.getByRole('button', { name: 'Speak' }).click();
     await expect.poll(() => page.getByLabel('Input text').getAttribute('aria-invalid')).toBe('true');
@@ -303,14 +299,13 @@ describe('transcription', () => {
     await page.getByRole('tab', { name: 'Transcription' }).click();
   });
 
-  test('transcribes a recording', async () => {
+  test('transcribes a recording, downloads captions as a file, and shows an error for an invalid file', async () => {
+    await expectAccessible(page);
     expect(await transcribe(await recording())).toBe(SAID);
     expect(await figure('Time to first text')).toMatch(/^(< )?\d+\.\d\d s$/);
     expect(await figure('Input, output tokens')).toMatch(/^\d+, \d+$/);
     await screenshot(page, 'hear');
-  });
 
-  test('downloads captions as a file', async () => {
     await choose('Response format', 'Captions (WebVTT)');
     await transcribe(await recording());
     const button = page.getByRole('button', { name: 'Download' }).and(page.locator(':visible'));
@@ -320,31 +315,19 @@ describe('transcription', () => {
     expect(captions.trimEnd()).toBe(
       `WEBVTT\n\n00:00:00.000 --> 00:00:02.000\n${SAID.replace('two people', 'two\npeople')}`,
     );
-  });
 
-  test('shows an error for an invalid file', async () => {
     await transcribe(Buffer.from('This is not a sound.'));
     await page.getByRole('alert').getByText("'file'").waitFor();
   });
 });
 
-test('is accessible', async () => {
-  await open();
-  await page.getByText('Reads as').waitFor();
-  await expectAccessible(page);
-  await page.getByRole('tab', { name: 'Transcription' }).click();
-  await expectAccessible(page);
-});
-
-test('fits a phone', async () => {
-  await open({ width: PHONE_WIDTH });
-  await page.getByText('Reads as').waitFor();
-  await synthesize(ANSWER);
-  await page.getByRole('region', { name: 'Words of the speech' }).waitFor();
-  await expectNoSidewaysScroll(page);
-});
-
 inDeepTier(() => {
+  test('is accessible before the first speech', async () => {
+    await open();
+    await page.getByText('Reads as').waitFor();
+    await expectAccessible(page);
+  });
+
   test('is accessible in the dark color scheme', async () => {
     await open({ scheme: 'dark' });
     await expectAccessible(page);

@@ -275,11 +275,22 @@ describe('push to talk', () => {
 });
 
 describe('functions', () => {
-  test('of the browser are called, and their output is answered', async () => {
-    answers = [called(0, 'roll_dice', '{"count":', '2}'), said('Done.')];
+  test('of the browser are called, and others get their output from the user; the page is accessible and fits a phone', async () => {
+    answers = [
+      called(0, 'roll_dice', '{"count":', '2}'),
+      said('Done.'),
+      called(0, 'find_booking', '{"guest":"Ada"}'),
+      said('Room 7.'),
+    ];
     await open();
     await button('Settings').click();
     await page.getByRole('switch', { name: 'Dice' }).click({ force: true });
+    const tools = page.getByLabel('Your functions');
+    await tools.fill('[{"type":"function","name":"find booking"}]');
+    await tools.blur();
+    await page.getByText('Function 1: "name" must have').waitFor();
+    await tools.fill(FIND_BOOKING);
+    await tools.blur();
     await start();
     await type('Roll two dice.');
     await playUntilSaid('Done.');
@@ -289,25 +300,19 @@ describe('functions', () => {
       role: 'tool',
       text: expect.stringMatching(/^\{"rolls":\[[1-6],[1-6]\],"total":\d+\}$/),
     });
-  });
 
-  test('that the browser does not know get their output from the user', async () => {
-    answers = [called(0, 'find_booking', '{"guest":"Ada"}'), said('Room 7.')];
-    await open();
-    await button('Settings').click();
-    const tools = page.getByLabel('Your functions');
-    await tools.fill('[{"type":"function","name":"find booking"}]');
-    await tools.blur();
-    await page.getByText('Function 1: "name" must have').waitFor();
-    await tools.fill(FIND_BOOKING);
-    await tools.blur();
-    await start();
     await type('Which room?');
     await status('Waiting for an output').waitFor();
+    await button('Settings').click();
+    await expectAccessible(page);
+    await page.setViewportSize({ width: PHONE_WIDTH, height: 800 });
+    await expectNoSidewaysScroll(page);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await button('Settings').click();
     await page.getByLabel('Output of find_booking').fill('{"room":7}');
     await button('Send output').click();
     await playUntilSaid('Room 7.');
-    expect(await entries('tool').textContent()).toMatch(/Output\{\s*"room": 7\s*\}$/);
+    expect(await entries('tool').last().textContent()).toMatch(/Output\{\s*"room": 7\s*\}$/);
   });
 });
 
@@ -373,40 +378,44 @@ describe('problems are shown in words', () => {
     await status('Conversation ended').waitFor();
   });
 
-  test('a rejected connection', async () => {
-    const limited = app({ perOrganization: 0 });
-    onTestFinished(() => limited.stop());
-    await open({ baseUrl: baseUrlOf(limited.url) });
-    await button('Start conversation').click();
-    await page
-      .getByRole('alert')
-      .getByText(/connections/)
-      .waitFor();
-    expect(await button('Start conversation').isEnabled()).toBe(true);
+  inDeepTier(() => {
+    test('a rejected connection', async () => {
+      const limited = app({ perOrganization: 0 });
+      onTestFinished(() => limited.stop());
+      await open({ baseUrl: baseUrlOf(limited.url) });
+      await button('Start conversation').click();
+      await page
+        .getByRole('alert')
+        .getByText(/connections/)
+        .waitFor();
+      expect(await button('Start conversation').isEnabled()).toBe(true);
+    });
   });
 });
 
-test('is accessible in both color schemes and fits a phone', async () => {
-  heard = scriptedTurn(0.1, 0.3);
-  answers = [said(REPLY), [...said('Let me look.'), ...called(0, 'find_booking', '{"guest":"Ada"}')]];
-  await open();
-  await screenshot(page, 'talk-start');
-  await button('Settings').click();
-  await page.getByLabel('Your functions').fill(FIND_BOOKING);
-  await button('Settings').click();
-  await start();
-  await hearTone(page, 640);
-  await playUntilSaid(REPLY);
-  await type('I am Ada.');
-  await playUntil(page, () => status('Waiting for an output').isVisible());
-  await screenshot(page, 'talk');
-  await button('Settings').click();
-  await expectAccessible(page);
-  await screenshot(page, 'talk-settings', { fullPage: true });
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await expectStateAccessible(page, 'colors');
-  await screenshot(page, 'talk-dark', { fullPage: true });
-  await page.setViewportSize({ width: PHONE_WIDTH, height: 800 });
-  await expectNoSidewaysScroll(page);
-  await screenshot(page, 'talk-phone', { fullPage: true });
+inDeepTier(() => {
+  test('a conversation with speech and a function is accessible in both color schemes and fits a phone', async () => {
+    heard = scriptedTurn(0.1, 0.3);
+    answers = [said(REPLY), [...said('Let me look.'), ...called(0, 'find_booking', '{"guest":"Ada"}')]];
+    await open();
+    await screenshot(page, 'talk-start');
+    await button('Settings').click();
+    await page.getByLabel('Your functions').fill(FIND_BOOKING);
+    await button('Settings').click();
+    await start();
+    await hearTone(page, 640);
+    await playUntilSaid(REPLY);
+    await type('I am Ada.');
+    await playUntil(page, () => status('Waiting for an output').isVisible());
+    await screenshot(page, 'talk');
+    await button('Settings').click();
+    await expectAccessible(page);
+    await screenshot(page, 'talk-settings', { fullPage: true });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectStateAccessible(page, 'colors');
+    await screenshot(page, 'talk-dark', { fullPage: true });
+    await page.setViewportSize({ width: PHONE_WIDTH, height: 800 });
+    await expectNoSidewaysScroll(page);
+    await screenshot(page, 'talk-phone', { fullPage: true });
+  });
 });

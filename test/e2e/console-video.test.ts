@@ -94,7 +94,7 @@ test('a clip is extended; segment and clip play side by side and in sequence', a
   expect(events.find(({ name }) => name === 'Segment')?.clipS).toBeGreaterThan(1.8);
   expect(namesOf(events).at(-1)).toBe('Segment ended');
   await screenshot(page, 'video-through');
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   // After its end, playback restarts at the beginning of the clip.
   await page.getByRole('button', { name: 'Play', exact: true }).click();
   await expect.poll(async () => (await playEvents(page)).length).toBeGreaterThan(4);
@@ -123,7 +123,7 @@ test('a stored video is extended, listed and deleted', async () => {
   await page.locator('video[aria-label="Clip"]').waitFor();
   await page.getByRole('button', { name: 'All videos' }).click();
   await expect.poll(() => page.getByRole('article').locator('img').count()).toBe(2);
-  await expectAccessible(page);
+  await expectStateAccessible(page);
   await screenshot(page, 'video-list');
   await page.getByRole('link', { name: 'And on.' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();

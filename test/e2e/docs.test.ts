@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
@@ -12,7 +12,7 @@ import { needs } from '../harness/needs.ts';
 import { testApp } from '../harness/test-app.ts';
 import { inDeepTier } from '../harness/tier.ts';
 
-/** The guide in a real browser, without scripts. */
+/** The guide in a real browser. */
 
 const PAGES = [
   'docs',
@@ -23,8 +23,11 @@ const PAGES = [
   'docs/decisions/jobs',
 ];
 
-/** The page that is also checked on a phone and in the dark scheme by default. All pages have the same style sheet. */
-const USUAL_PAGE = 'docs';
+/** The pages that are checked by axe-core by default. The others have the same template and style sheet. */
+const USUAL_PAGES = ['docs', 'docs/realtime'];
+
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: PHONE_WIDTH, height: 900 };
 
 const app = testApp();
 let server: ReturnType<typeof Bun.serve>;
@@ -50,47 +53,56 @@ function serve(request: Request): Response | Promise<Response> {
 }
 
 let page: Page;
+/** Used again, because each new page starts a process. */
+let shared: Page | undefined;
 let consoleErrors: string[];
 beforeEach((context) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
 
-async function open(path: string, options: { width?: number; scripts?: boolean } = {}) {
-  await page?.close();
-  const { width = 1280, scripts = true } = options;
-  page = await browser.newPage({
-    colorScheme: 'light',
-    viewport: { width, height: 900 },
-    javaScriptEnabled: scripts,
-  });
-  page.setDefaultTimeout(PATIENCE_MS);
+async function open(path: string) {
+  shared ??= await newPage({ javaScriptEnabled: true, viewport: DESKTOP });
+  page = shared;
+  page.removeAllListeners('console');
   consoleErrors = [];
   page.on('console', (message) => message.type() === 'error' && consoleErrors.push(message.text()));
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize(DESKTOP);
   await page.goto(new URL(path, server.url).href);
+}
+
+async function newPage(options: BrowserContextOptions): Promise<Page> {
+  const opened = await browser.newPage({ colorScheme: 'light', ...options });
+  opened.setDefaultTimeout(PATIENCE_MS);
+  return opened;
 }
 
 // The tests of a path share its page: the first test loads it.
 describe.each(PAGES)('%s', (path) => {
   const name = path.replaceAll('/', '-');
-  const register = (tests: () => void) => (path === USUAL_PAGE ? tests() : inDeepTier(tests));
-
-  test('is accessible in the light color scheme', async () => {
-    await open(path);
-    await expectAccessible(page);
-    await screenshot(page, `${name}-light`);
-    expect(consoleErrors).toEqual([]);
-  });
+  const register = (tests: () => void) => (USUAL_PAGES.includes(path) ? tests() : inDeepTier(tests));
 
   test('fits a phone', async () => {
-    await page.setViewportSize({ width: PHONE_WIDTH, height: 900 });
+    await open(path);
+    await page.setViewportSize(PHONE);
     await expectNoSidewaysScroll(page);
     await screenshot(page, `${name}-phone`);
     expect(consoleErrors).toEqual([]);
   });
 
-  register(() => {
+  inDeepTier(() => {
     test('is accessible on a phone', () => expectAccessible(page));
+  });
 
+  register(() => {
+    test('is accessible in the light color scheme', async () => {
+      await page.setViewportSize(DESKTOP);
+      await expectAccessible(page);
+      await screenshot(page, `${name}-light`);
+      expect(consoleErrors).toEqual([]);
+    });
+  });
+
+  inDeepTier(() => {
     test('is accessible in the dark color scheme', async () => {
-      await page.setViewportSize({ width: 1280, height: 900 });
       await page.emulateMedia({ colorScheme: 'dark' });
       await expectAccessible(page, 'colors');
       await screenshot(page, `${name}-dark`);
@@ -99,7 +111,8 @@ describe.each(PAGES)('%s', (path) => {
 });
 
 test('the navigation of a phone opens by keyboard without scripts', async () => {
-  await open('docs', { width: PHONE_WIDTH, scripts: false });
+  page = await newPage({ javaScriptEnabled: false, viewport: PHONE });
+  await page.goto(new URL('docs', server.url).href);
   const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Speech' }).first();
   expect(await link.isVisible()).toBe(false);
   await page.getByLabel('All pages').focus();
@@ -129,6 +142,7 @@ test('a WebSocket event shows its fields and an example', async () => {
   await event.locator('summary').click();
   expect(await event.getByRole('cell', { name: 'audio required' }).isVisible()).toBe(true);
   expect(await event.locator('pre').textContent()).toContain('"type": "input_audio_buffer.append"');
+  await expectAccessible(page, 'all', '#realtime-input_audio_buffer\\.append');
   const download = page.waitForEvent('download');
   await page.getByRole('link', { name: 'partner.asyncapi.json' }).click();
   expect((await download).suggestedFilename()).toBe('partner.asyncapi.json');

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
-import { HAS_POSTGRES, startPostgres } from '../../tools/harness/servers/postgres.ts';
 import {
   childrenOf,
   INFERENCE,
@@ -18,11 +17,13 @@ import {
   load,
   type PluginService,
 } from '../../tools/harness/services/plugin-service.ts';
-import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
-import { repetitions } from '../harness/tier.ts';
+import { IS_DEEP_TIER, repetitions } from '../harness/tier.ts';
 
-/** Switches plugins of a running service off and on. Loading models takes minutes on a busy machine. */
+/**
+ * Switches plugins of a running service off and on. postgres.test.ts switches one of two processes. Loading models takes
+ * minutes on a busy machine.
+ */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Small real models, and none for transcription. `svc-tts` is only used by plugins that synthesize speech, so it is unloaded with the last of them. */
@@ -40,6 +41,9 @@ workers = 1
 ${NO_RECOGNISER}`;
 /** Number of times that speech is switched on and off. */
 const ROUNDS = repetitions(1, 3);
+/** Minimum numbers of requests during the switches. */
+const EMBEDDINGS = repetitions(3, 10);
+const CONVERSATIONS = repetitions(2, 3);
 /** Pause between the requests during a switch, because continuous requests would delay the switch. */
 const PAUSE_MS = 200;
 const TEXT =
@@ -98,24 +102,17 @@ async function speakOver(client: RealtimeClient, text: string): Promise<void> {
   expect(done).toMatchObject({ response: { status: 'completed' } });
 }
 
-// One process for all tests, because it takes seconds to load the models. Speech and realtime are off at first.
+// One process for all tests, and the tests that keep the models loaded first, because it takes seconds to load them.
 describe('speech, realtime and embeddings share inference processes', () => {
-  let dataDir: string;
   let service: PluginService;
   beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'plugins-test-'));
-    for (const name of ['speech', 'realtime']) {
-      expect(await command(dataDir, 'disable', name)).toMatchObject({ exitCode: 0 });
-    }
     service = await launchPluginService({
       config: SMALL_MODELS,
-      dataDir,
       env: { PLUGINS: 'speech,realtime,responses' },
     });
   });
   afterAll(async () => {
     await service?.stop();
-    await rm(dataDir, { recursive: true });
   });
   const loadWithPauses = (request: () => Promise<void>, atLeast: number) =>
     load(async () => {
@@ -123,43 +120,18 @@ describe('speech, realtime and embeddings share inference processes', () => {
       await Bun.sleep(PAUSE_MS);
     }, atLeast);
 
-  test('switches of speech fail no other request', async () => {
-    for (const name of ['speech', 'realtime']) {
-      expect(await service.plugin(name)).toMatchObject({ enabled: false, state: 'off', switchable: true });
-    }
-    const embeddings = loadWithPauses(() => embed(service), 10);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await service.switch('speech', true);
-      const complete = await (await speakStreamed(service, TEXT)).bytes();
-      const response = await speakStreamed(service, TEXT);
-      expect(response.status).toBe(200);
-      expect(await (await service.requestSwitch('speech', false)).json()).toMatchObject({ enabled: false });
-      expect([{ status: 503, code: 'plugin_stopping' }, DISABLED]).toContainEqual(
-        await errorOf(await speakStreamed(service, TEXT)),
-      );
-      expect((await response.bytes()).length).toBe(complete.length);
-      await service.until('speech', 'off');
-      expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
-    }
-    expect(await embeddings.stop()).toEqual([]);
-    expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
-  });
-
   test('realtime conversations with the same models continue while speech is switched', async () => {
-    for (const name of ['speech', 'realtime']) await service.switch(name, true);
     const processes = childrenOf(service.pid, INFERENCE);
     const client = await openRealtime(service);
     await client.next('session.created');
-    const conversation = loadWithPauses(() => speakOver(client, 'All is well.'), 3);
-    const embeddings = loadWithPauses(() => embed(service), 10);
+    const conversation = loadWithPauses(() => speakOver(client, 'All is well.'), CONVERSATIONS);
     for (let round = 0; round < ROUNDS; round += 1) {
       await service.switch('speech', false);
       expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
       await service.switch('speech', true);
-      expect((await (await speakStreamed(service, TEXT)).bytes()).length).toBeGreaterThan(10_000);
+      expect((await (await speakStreamed(service, 'All is well.')).bytes()).length).toBeGreaterThan(10_000);
     }
     expect(await conversation.stop()).toEqual([]);
-    expect(await embeddings.stop()).toEqual([]);
     await client.close('quiet');
     // The models of realtime stayed loaded.
     expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
@@ -167,7 +139,6 @@ describe('speech, realtime and embeddings share inference processes', () => {
 
   test('switching realtime off completes open responses, closes connections and rejects new ones', async () => {
     // The models stay loaded for speech.
-    for (const name of ['speech', 'realtime']) await service.switch(name, true);
     const [idle, busy] = [await openRealtime(service), await openRealtime(service)];
     await idle.next('session.created');
     const speaking = speakOver(busy, TEXT);
@@ -185,9 +156,45 @@ describe('speech, realtime and embeddings share inference processes', () => {
     await again.close('quiet');
   });
 
+  test('switches of speech fail no other request', async () => {
+    // The model of speech is unloaded with it.
+    await service.switch('realtime', false);
+    const embeddings = loadWithPauses(() => embed(service), EMBEDDINGS);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      expect(await service.plugin('speech')).toMatchObject({ enabled: true, state: 'on', switchable: true });
+      const complete = await (await speakStreamed(service, TEXT)).bytes();
+      const response = await speakStreamed(service, TEXT);
+      expect(response.status).toBe(200);
+      expect(await (await service.requestSwitch('speech', false)).json()).toMatchObject({ enabled: false });
+      expect([{ status: 503, code: 'plugin_stopping' }, DISABLED]).toContainEqual(
+        await errorOf(await speakStreamed(service, TEXT)),
+      );
+      expect((await response.bytes()).length).toBe(complete.length);
+      await service.until('speech', 'off');
+      expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
+      expect(await service.plugin('speech')).toMatchObject({
+        enabled: false,
+        state: 'off',
+        switchable: true,
+      });
+      await service.switch('speech', true);
+      expect((await (await speakStreamed(service, 'All is well.')).bytes()).length).toBeGreaterThan(10_000);
+    }
+    expect(await embeddings.stop()).toEqual([]);
+    expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
+  });
+
+  test('a plugin that is not loaded cannot be switched on', async () => {
+    expect(await service.plugin('batch')).toMatchObject({ state: 'off', switchable: false });
+    expect(await errorOf(await service.requestSwitch('batch', true))).toEqual({
+      status: 409,
+      code: 'plugin_not_loaded',
+    });
+  });
+
   test('the inference process ends with the last plugin that uses a model', async () => {
-    for (const name of ['speech', 'responses']) await service.switch(name, true);
-    for (const name of ['realtime', 'responses']) await service.switch(name, false);
+    // The plugin 'batch', which depends on 'responses', is not loaded.
+    await service.switch('responses', false);
     expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
     await service.switch('speech', false);
     expect(childrenOf(service.pid)).toEqual([]);
@@ -294,13 +301,6 @@ describe('without models', () => {
       state: 'on',
       needed_by: ['batch'],
     });
-    const partial = await launch({ env: { PLUGINS: 'responses' } });
-    expect(await partial.plugin('batch')).toMatchObject({ state: 'off', switchable: false });
-    expect(await errorOf(await partial.requestSwitch('batch', true))).toEqual({
-      status: 409,
-      code: 'plugin_not_loaded',
-    });
-    await partial.switch('responses', false);
   });
 
   test('the desired state can only be changed by an operator', async () => {
@@ -325,29 +325,12 @@ describe('the desired state', () => {
     const second = await launch(options);
     expect(await second.plugin('speech')).toMatchObject({ enabled: false, state: 'off' });
     expect(await errorOf(await speakStreamed(second, TEXT))).toEqual(DISABLED);
+    if (!IS_DEEP_TIER) return;
     await second.requestSwitch('speech', true);
     second.signal('SIGKILL');
     await second.exited;
     const third = await launch(options);
     expect(await third.plugin('speech')).toMatchObject({ enabled: true, state: 'on' });
     expect(await third.stop()).toBe(0);
-  });
-
-  test('applies to all processes that share the database', async (context) => {
-    needs(context, HAS_POSTGRES, 'PostgreSQL');
-    const server = await startPostgres();
-    try {
-      const env = { DATABASE_URL: await server.freshDatabase(), PLUGINS: 'speech' };
-      const [one, other] = await Promise.all([launch({ env }), launch({ env })]);
-      await one.switch('speech', false);
-      await other.until('speech', 'off');
-      expect(await errorOf(await speakStreamed(other, TEXT))).toEqual(DISABLED);
-      await other.switch('speech', true);
-      await one.until('speech', 'on');
-      // The services stop before their database.
-      await Promise.all([one.stop(), other.stop()]);
-    } finally {
-      await server.close();
-    }
   });
 });

@@ -17,10 +17,25 @@ import { repetitions } from '../harness/tier.ts';
 /** The real process and commands with a PostgreSQL server. */
 
 let server: PostgresServer;
+/** Database of two nodes, which most tests share. */
+let url: string;
+let nodes: readonly [LaunchedService, LaunchedService];
+/** Key that the first start printed. */
+let firstKey: string;
 beforeAll(async () => {
-  if (HAS_POSTGRES) server = await startPostgres();
+  if (!HAS_POSTGRES) return;
+  server = await startPostgres();
+  url = await server.freshDatabase();
+  const config = `operators = ["default"]\n${NO_MODELS}`;
+  const first = await launchNode(url, { config });
+  nodes = [first, await launchNode(url, { config })];
+  firstKey = /^ {4}(sk-\S+)$/m.exec(first.output())?.[1] ?? '';
 });
-afterAll(() => (HAS_POSTGRES ? server.close() : undefined));
+afterAll(async () => {
+  // The services stop before their database.
+  await Promise.all(nodes?.map((node) => node.stop()) ?? []);
+  await server?.close();
+});
 beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
 
 const running: LaunchedService[] = [];
@@ -28,17 +43,22 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
 });
 
-async function launch(url: string, { env, ...options }: LaunchOptions = {}): Promise<LaunchedService> {
-  const service = await launchService({
+function launchNode(url: string, { env, ...options }: LaunchOptions = {}): Promise<LaunchedService> {
+  return launchService({
     config: NO_MODELS,
     ...options,
     env: { DATABASE_URL: url, API_KEYS: undefined, PLUGINS: 'speech', ...env },
   });
+}
+
+/** Starts a node that is stopped at the end of the test. */
+async function launch(url: string, options: LaunchOptions = {}): Promise<LaunchedService> {
+  const service = await launchNode(url, options);
   running.push(service);
   return service;
 }
 
-/** Runs `bun run keys` or `bun run credits` on the same database. @returns its output. */
+/** Runs `bun run keys` or `bun run credits` on a database. @returns its output. */
 async function command(name: 'keys' | 'credits', url: string, ...args: string[]): Promise<string> {
   const script = resolve(import.meta.dirname, `../../scripts/${name}.ts`);
   const { PATH, HOME } = process.env;
@@ -55,10 +75,7 @@ const status = async (service: LaunchedService, key: string) =>
   (await service.fetch('/v1/models', { headers: { 'x-api-key': key } })).status;
 
 test('two nodes share keys that the command creates and revokes, without SQLite in DATA_DIR', async () => {
-  const url = await server.freshDatabase();
-  const first = await launch(url);
-  const firstKey = /^ {4}(sk-\S+)$/m.exec(first.output())?.[1] ?? '';
-  const second = await launch(url);
+  const [first, second] = nodes;
   // Only the first start creates a key.
   expect(second.output()).not.toContain('sk-');
   expect(await status(second, firstKey)).toBe(200);
@@ -75,8 +92,6 @@ test('two nodes share keys that the command creates and revokes, without SQLite 
 });
 
 test('of two admins that revoke each other through two nodes, one remains', async () => {
-  const url = await server.freshDatabase();
-  const nodes = [await launch(url), await launch(url)] as const;
   for (let round = 0; round < repetitions(1, 3); round += 1) {
     const admins = await Promise.all(
       nodes.map(async (node) => {
@@ -103,13 +118,36 @@ test('of two admins that revoke each other through two nodes, one remains', asyn
 });
 
 test('credits granted with the command are available immediately', async () => {
-  const url = await server.freshDatabase();
-  const service = await launch(url);
-  const key = /^ {4}(sk-\S+)$/m.exec(service.output())?.[1] ?? '';
   await command('credits', url, 'grant', '--org', 'default', '12.5');
-  const credits = await service.fetch('/v1/credits', { headers: { 'x-api-key': key } });
+  const credits = await nodes[0].fetch('/v1/credits', { headers: { 'x-api-key': firstKey } });
   expect(await credits.json()).toMatchObject({ object: 'credits', balance: 12.5, reserved: 0 });
 });
+
+test('a switch of a plugin applies to all nodes', async () => {
+  const [one, other] = nodes;
+  const headers = { 'x-api-key': firstKey, 'content-type': 'application/json' };
+  const enable = async (node: LaunchedService, enabled: boolean) => {
+    const body = JSON.stringify({ enabled });
+    const response = await node.fetch('/v1/plugins/speech', { method: 'POST', headers, body });
+    expect(response.status).toBe(200);
+  };
+  const stateOf = async (node: LaunchedService) => {
+    const list = (await (await node.fetch('/v1/plugins', { headers })).json()) as PluginList;
+    return list.data.find(({ name }) => name === 'speech')?.state;
+  };
+  await enable(one, false);
+  for (const node of nodes) await expect.poll(() => stateOf(node)).toBe('off');
+  const body = JSON.stringify({ model: 'svc-tts', input: 'One.' });
+  const refused = await other.fetch('/v1/audio/speech', { method: 'POST', headers, body });
+  expect(refused.status).toBe(404);
+  expect(await refused.json()).toMatchObject({ error: { code: 'plugin_disabled' } });
+  await enable(other, true);
+  for (const node of nodes) await expect.poll(() => stateOf(node)).toBe('on');
+});
+
+interface PluginList {
+  readonly data: readonly { readonly name: string; readonly state: string }[];
+}
 
 test('another node closes the call of a killed node, once, and no open call of a running node', async () => {
   const upstream = startFakeUpstream();
@@ -165,9 +203,8 @@ test('another node closes the call of a killed node, once, and no open call of a
 });
 
 test('the service returns 503 while PostgreSQL is down and recovers after its restart', async () => {
-  const service = await launch(await server.freshDatabase());
-  const key = /^ {4}(sk-\S+)$/m.exec(service.output())?.[1] ?? '';
-  const usage = () => service.fetch('/v1/usage', { headers: { 'x-api-key': key } });
+  const [service] = nodes;
+  const usage = () => service.fetch('/v1/usage', { headers: { 'x-api-key': firstKey } });
   expect((await usage()).status).toBe(200);
   await server.stop();
   const refused = await usage();

@@ -25,7 +25,7 @@ const SPEECH_TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CHAT_TRACE = '5bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const traceparentOf = (trace: string) => `00-${trace}-${PARENT}-01`;
-const SECRET_TEXT = 'The zebra crosses quietly. Another zebra follows it.';
+const SECRET_TEXT = 'A zebra crosses. Another zebra follows.';
 const PATIENCE = { interval: 50 };
 
 let receiver: OtlpReceiver;
@@ -41,7 +41,11 @@ beforeAll(async () => {
     `[models."${id}"]\nkind = "upstream"\nbase_url = "${baseUrl}"\nmodel = "remote"\n`;
   service = await launchService({
     config: `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${upstreamModel('smollm2-135m-instruct', upstream)}${upstreamModel('all-minilm-l6-v2', embedder)}`,
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=voices' },
+    env: {
+      PLUGINS: 'speech,responses,realtime,batch',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=voices',
+    },
   });
   activities = startActivities();
 });

@@ -43,6 +43,8 @@ export function consoleTests(
   let browser: Browser | undefined;
   let opened: OpenConsole[] = [];
   let shared: OpenConsole | undefined;
+  /** Key of the session of `shared`. */
+  let sharedKey: string | undefined;
   beforeAll(async () => {
     if (!HAS_CHROMIUM) return;
     setup = await start();
@@ -62,18 +64,19 @@ export function consoleTests(
   return async (options = {}) => {
     if (setup === undefined || browser === undefined) throw new Error('open the console in a test');
     const baseUrl = options.baseUrl ?? setup.service.baseUrl;
-    const presets = { path, key: setup.key ?? SERVICE_KEY };
+    const all = { path, key: setup.key ?? SERVICE_KEY, ...options };
     const isShared = !OWN_CONTEXT.some((name) => name in options);
     let open: OpenConsole;
     if (isShared && shared !== undefined) {
       open = shared;
-      await loadAgain(shared, baseUrl, { ...presets, ...options });
+      await loadAgain(shared, baseUrl, all, all.key !== sharedKey);
     } else {
       // Otherwise it would play and record during this test.
       if (shared !== undefined && !opened.includes(shared)) await leave(shared);
-      open = await openConsole(browser, baseUrl, { ...presets, ...options });
+      open = await openConsole(browser, baseUrl, all);
       if (isShared) shared = open;
     }
+    if (isShared) sharedKey = all.key;
     opened.push(open);
     return open;
   };
@@ -94,10 +97,10 @@ export async function launchBrowser(args: readonly string[] = []): Promise<Brows
 }
 
 /** Options of a console that is opened in a context of its own. */
-const OWN_CONTEXT = ['isolated', 'baseUrl', 'key', 'permissions', 'acceptDownloads'] as const;
+const OWN_CONTEXT = ['isolated', 'baseUrl', 'permissions', 'acceptDownloads'] as const;
 
 export interface ConsoleOptions {
-  /** Set by tests that change what outlives a reload: the session, routes, scripts. */
+  /** Set by tests that change what outlives a reload and is not restored: the end of the session, scripts. */
   readonly isolated?: true;
   /** URL of the service; default: the service of the setup. */
   readonly baseUrl?: string;
@@ -152,25 +155,35 @@ export async function openConsole(
   return { page, context, consoleErrors, requestUrls, close: () => context.close() };
 }
 
-/** Loads another page of an open console, which stays signed in, with other options. */
+/**
+ * Loads another page of an open console with other options.
+ * @param isOther whether the session ends, and the console is signed in with the key of the options.
+ */
 async function loadAgain(
   { page, consoleErrors, requestUrls }: OpenConsole,
   baseUrl: string,
   options: ConsoleOptions,
+  isOther: boolean,
 ): Promise<void> {
   await page.mouse.move(0, 0);
   await page.setViewportSize(viewportOf(options));
   await page.emulateMedia({ colorScheme: options.scheme ?? 'light', forcedColors: null });
+  if (isOther) {
+    // Not in the console, which stores its key again if it is being checked.
+    await page.goto(`${baseUrl}/healthz`);
+    await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  }
   consoleErrors.length = 0;
   requestUrls.length = 0;
   const hash = `#${options.path ?? '/'}`;
-  if (page.url() === BLANK) {
+  if (isOther || page.url() === BLANK) {
     await page.goto(`${baseUrl}/${hash}`);
   } else {
     await page.evaluate(`localStorage.clear(); history.replaceState(null, '', '${hash}')`);
     await page.reload();
   }
-  await shown(page);
+  if (!isOther) await shown(page);
+  else if (options.key !== undefined) await fillSignIn(page, options.key);
 }
 
 const BLANK = 'about:blank';
@@ -189,6 +202,10 @@ function viewportOf({ width = 1280, height = 900 }: ConsoleOptions) {
 /** Signs in through the form and opens a page. */
 async function signIn(page: Page, baseUrl: string, key: string, path = '/'): Promise<void> {
   await page.goto(`${baseUrl}/#${path}`);
+  await fillSignIn(page, key);
+}
+
+async function fillSignIn(page: Page, key: string): Promise<void> {
   await page.getByLabel('API key', { exact: true }).fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await shown(page);
@@ -216,8 +233,13 @@ const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 /**
  * Expects no serious or critical finding of axe-core on the current page.
  * @param rules `colors`: only the rules about colors, for another color scheme of a page that has passed all rules.
+ * @param part selector of the only element that is checked, for long pages. Default: the page.
  */
-export async function expectAccessible(page: Page, rules: 'all' | 'colors' = 'all'): Promise<void> {
+export async function expectAccessible(
+  page: Page,
+  rules: 'all' | 'colors' = 'all',
+  part = 'html',
+): Promise<void> {
   const here = await page.evaluate('typeof axe');
   if (here === 'undefined') await page.evaluate(`${await Bun.file(AXE).text()}; undefined`);
   await page.evaluate(TRANSITIONS_ENDED);
@@ -226,7 +248,8 @@ export async function expectAccessible(page: Page, rules: 'all' | 'colors' = 'al
     preload: false,
     ...(rules === 'colors' && { runOnly: COLOR_RULES }),
   };
-  const findings = await page.evaluate(`axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
+  const findings =
+    await page.evaluate(`axe.run(${JSON.stringify(part)}, ${JSON.stringify(options)}).then(({ violations }) =>
     violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target, failureSummary }) => target + ': ' + failureSummary) })))`);
