@@ -124,7 +124,7 @@ describe('a batch from a file', () => {
       '/v1/embeddings',
       '4 of 4, 1 failed',
     ]);
-    await expectAccessible(page);
+    await expectStateAccessible(page);
     await screenshot(page, 'batches-list');
     expect(consoleErrors).toEqual([]);
   });
