@@ -1,5 +1,6 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { cachedFiles } from '../../tools/harness/media/fixture-cache.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/audio');
 /** The generator has 1/8 of full scale, and stereo of mono has 3 dB less. */
@@ -76,8 +77,23 @@ export const RECORDER_FILES: readonly RecorderFile[] = [
   { name: 'amr.3gp', container: 'mp4', codec: 'amr_nb', ...phone },
 ];
 
-/** Writes all {@link RECORDER_FILES} into a folder, with the `ffmpeg` program. */
+/** Names of {@link RECORDER_FILES} whose container and whose codec other test files have too. */
+export const RECOMBINED_FILES: ReadonlySet<string> = new Set([
+  'mp3.wav',
+  'opus.caf',
+  'alac.m4a',
+  'ima.mov',
+  'flac.ogg',
+  'amr.3gp',
+]);
+
+/** Writes all {@link RECORDER_FILES} into a folder, with the `ffmpeg` program or from the cache. */
 export async function writeRecorderFiles(folder: string): Promise<void> {
+  const names = RECORDER_FILES.map(({ name }) => name);
+  await cachedFiles(folder, { parameters: [], sources: [import.meta.filename] }, names, encode);
+}
+
+async function encode(folder: string): Promise<void> {
   const outputs = RECORDER_FILES.flatMap(({ name, encode }) =>
     encode === undefined ? [] : ['-map', '0', '-ac', '2', ...encode, join(folder, name)],
   );
