@@ -286,7 +286,7 @@ describe('for any sequence of calls and events', () => {
           }
         },
       ),
-      { seed: 13, numRuns: repetitions(25, 150) },
+      { seed: 13, numRuns: repetitions(40, 150) },
     );
     // The walks cover all events.
     expect(Math.min(...Object.values(occurrences))).toBeGreaterThan(10);

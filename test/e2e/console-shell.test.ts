@@ -388,7 +388,7 @@ describe('usage', () => {
     await expectStateAccessible(page);
     await screenshot(page, 'usage-model', { fullPage: true });
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expectStateAccessible(page, 'colors');
+    await expectAccessible(page, 'colors');
     await screenshot(page, 'usage-model-dark', { fullPage: true });
     expect(consoleErrors).toEqual([]);
   });

@@ -378,18 +378,16 @@ describe('problems are shown in words', () => {
     await status('Conversation ended').waitFor();
   });
 
-  inDeepTier(() => {
-    test('a rejected connection', async () => {
-      const limited = app({ perOrganization: 0 });
-      onTestFinished(() => limited.stop());
-      await open({ baseUrl: baseUrlOf(limited.url) });
-      await button('Start conversation').click();
-      await page
-        .getByRole('alert')
-        .getByText(/connections/)
-        .waitFor();
-      expect(await button('Start conversation').isEnabled()).toBe(true);
-    });
+  test('a rejected connection', async () => {
+    const limited = app({ perOrganization: 0 });
+    onTestFinished(() => limited.stop());
+    await open({ baseUrl: baseUrlOf(limited.url) });
+    await button('Start conversation').click();
+    await page
+      .getByRole('alert')
+      .getByText(/connections/)
+      .waitFor();
+    expect(await button('Start conversation').isEnabled()).toBe(true);
   });
 });
 

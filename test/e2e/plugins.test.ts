@@ -125,6 +125,7 @@ describe('speech, realtime and embeddings share inference processes', () => {
     const client = await openRealtime(service);
     await client.next('session.created');
     const conversation = loadWithPauses(() => speakOver(client, 'All is well.'), CONVERSATIONS);
+    const embeddings = loadWithPauses(() => embed(service), EMBEDDINGS);
     for (let round = 0; round < ROUNDS; round += 1) {
       await service.switch('speech', false);
       expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
@@ -132,6 +133,7 @@ describe('speech, realtime and embeddings share inference processes', () => {
       expect((await (await speakStreamed(service, 'All is well.')).bytes()).length).toBeGreaterThan(10_000);
     }
     expect(await conversation.stop()).toEqual([]);
+    expect(await embeddings.stop()).toEqual([]);
     await client.close('quiet');
     // The models of realtime stayed loaded.
     expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
