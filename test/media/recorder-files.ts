@@ -77,6 +77,9 @@ export const RECORDER_FILES: readonly RecorderFile[] = [
   { name: 'amr.3gp', container: 'mp4', codec: 'amr_nb', ...phone },
 ];
 
+/** Names of {@link RECORDER_FILES} that are files in test/fixtures/audio. */
+const COPIED = RECORDER_FILES.flatMap(({ name }) => (name.startsWith('tone.') ? [name] : []));
+
 /** Names of {@link RECORDER_FILES} whose container and whose codec other test files have too. */
 export const RECOMBINED_FILES: ReadonlySet<string> = new Set([
   'mp3.wav',
@@ -90,16 +93,15 @@ export const RECOMBINED_FILES: ReadonlySet<string> = new Set([
 /** Writes all {@link RECORDER_FILES} into a folder, with the `ffmpeg` program or from the cache. */
 export async function writeRecorderFiles(folder: string): Promise<void> {
   const names = RECORDER_FILES.map(({ name }) => name);
-  await cachedFiles(folder, { parameters: [], sources: [import.meta.filename] }, names, encode);
+  const sources = [import.meta.filename, ...COPIED.map((name) => join(FIXTURES, name))];
+  await cachedFiles(folder, { parameters: [], sources }, names, encodeFiles);
 }
 
-async function encode(folder: string): Promise<void> {
+async function encodeFiles(folder: string): Promise<void> {
   const outputs = RECORDER_FILES.flatMap(({ name, encode }) =>
     encode === undefined ? [] : ['-map', '0', '-ac', '2', ...encode, join(folder, name)],
   );
-  for (const { name } of RECORDER_FILES.filter(({ name }) => name.startsWith('tone.'))) {
-    await copyFile(join(FIXTURES, name), join(folder, name));
-  }
+  for (const name of COPIED) await copyFile(join(FIXTURES, name), join(folder, name));
   await ffmpeg(['-f', 'lavfi', '-i', TONE, ...outputs]);
   await ffmpeg(['-i', join(FIXTURES, 'tone.amr'), '-c', 'copy', join(folder, 'amr.3gp')]);
 }

@@ -8,7 +8,6 @@ import {
   videoRecord,
 } from '../../../../test/doubles/fake-video-upstream.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
-import { IS_DEEP_TIER } from '../../../../test/harness/tier.ts';
 import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
 import { type ClipRecipe, makeClips } from '../../../../tools/harness/media/video-files.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
@@ -200,7 +199,7 @@ describe('a saved job', () => {
     expect(requestsWith('POST').map(({ path }) => path)).toEqual(['/v1/videos/video_gen_2/cancel']);
   });
 
-  it.each(IS_DEEP_TIER ? (['overloaded', 'rate_limited'] as const) : (['overloaded'] as const))(
+  it.each(['overloaded', 'rate_limited'] as const)(
     'continues on the server when this process has no capacity: %s',
     async (kind) => {
       const busy = { ...tools.cutter, cut: () => Promise.reject(new ServiceError(kind, 'Too much to do.')) };
@@ -246,16 +245,13 @@ describe('a failure', () => {
   const failed = (status: number, error: object) =>
     upstream.look(({ id }) => Response.json(videoRecord(id, 'failed', error), { status }));
 
-  it.each(IS_DEEP_TIER ? [200, 422, 500] : [200, 500])(
-    'of a job is reported with any HTTP status: %i',
-    async (status) => {
-      failed(status, { code: 'oom', message: 'CUDA out of memory at secret-host' });
-      const error = await extend(createEngine()).catch((it) => it);
-      expect(error).toMatchObject({ kind: 'upstream', code: 'upstream_error' });
-      expect(error.message).not.toContain('secret-host');
-      expect(await readdir(dir)).toEqual(['input']);
-    },
-  );
+  it.each([200, 422, 500])('of a job is reported with any HTTP status: %i', async (status) => {
+    failed(status, { code: 'oom', message: 'CUDA out of memory at secret-host' });
+    const error = await extend(createEngine()).catch((it) => it);
+    expect(error).toMatchObject({ kind: 'upstream', code: 'upstream_error' });
+    expect(error.message).not.toContain('secret-host');
+    expect(await readdir(dir)).toEqual(['input']);
+  });
 
   it('by the content policy of the server is an error of the prompt', async () => {
     failed(400, { code: 'guardrail_blocked', message: 'no' });
