@@ -32,7 +32,7 @@ describe.concurrent('a conversation of three turns', () => {
     await holdConversation(running, client, { instructions });
   });
 
-  // By default, realtime-openai.test.ts uses this package.
+  // In the default tier, realtime-openai.test.ts uses this package.
   inDeepTier(() => {
     test('openai', async ({ onTestFinished }) => {
       const instructions = 'You use the openai package.';

@@ -23,7 +23,7 @@ const PAGES = [
   'docs/decisions/jobs',
 ];
 
-/** The pages that are checked by axe-core by default. The others have the same template and style sheet. */
+/** The pages that axe-core checks in the default tier. The others have the same template and style sheet. */
 const USUAL_PAGES = ['docs', 'docs/realtime'];
 
 const DESKTOP = { width: 1280, height: 900 };

@@ -144,7 +144,7 @@ describe('a recording', () => {
   });
 });
 
-// By default, speech-formats.test.ts transcribes synthesized speech, and no speech model is loaded here.
+// In the default tier, speech-formats.test.ts transcribes synthesized speech, and no speech model is loaded here.
 inDeepTier(() => {
   test('synthesized speech is transcribed to its text', async () => {
     const input = 'The ferry to the island leaves every morning at half past nine.';

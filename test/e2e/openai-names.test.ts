@@ -13,7 +13,7 @@ import {
 import { repetitions } from '../harness/tier.ts';
 
 const TEXT = 'Leave your umbrella by the door.';
-/** By default, speech-formats.test.ts speaks with tts-1. */
+/** In the default tier, speech-formats.test.ts speaks with tts-1. */
 const NAMES: readonly (readonly [model: string, voice: string])[] = [
   ['gpt-4o-mini-tts', 'Onyx'],
   ['kokoro', 'af_bella(2)+am_adam(1)'],

@@ -90,7 +90,7 @@ test('speaks two messages one after the other', async () => {
   expectNoErrors(client);
 });
 
-// By default, realtime-openai.test.ts checks the error event, and the next test that the agent continues after an error.
+// In the default tier, realtime-openai.test.ts checks the error event, and the next test checks that the agent continues.
 inDeepTier(() => {
   test('continues after a rejected response', async () => {
     const client = await open();

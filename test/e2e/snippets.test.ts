@@ -21,9 +21,12 @@ import {
 import { inDeepTier } from '../harness/tier.ts';
 
 /**
- * Runs the code blocks of the README and the guide against one real process with the default models: by default those of the
- * README and of one page in all languages, and those in bash of the pages that cost little. The deep tier runs all blocks: those in other
- * languages send the same requests as the bash blocks before them, and other files send the requests of the other pages.
+ * Runs the code blocks of the README and the guide against one real process with the default models. The default tier runs
+ * - all blocks of the README and of one page;
+ * - the bash blocks of the pages that need little synthesis and transcription.
+ *
+ * The deep tier runs all blocks. Blocks in other languages send the same requests as the bash blocks before them, and other test
+ * files send the requests of the omitted pages.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -40,7 +40,7 @@ type Container = keyof typeof PROBED;
 const CONTAINERS = Object.keys(PROBED) as Container[];
 const FORMATS = [...CONTAINERS, 'pcm'] as const;
 type Format = (typeof FORMATS)[number];
-/** Formats of the tests that repeat for each: by default those that do not only copy samples. */
+/** The formats that each test repeats. The default tier omits wav and pcm, which only copy samples. */
 const USUAL_FORMATS = IS_DEEP_TIER ? FORMATS : CONTAINERS.filter((format) => format !== 'wav');
 /** Events have the same encoder as a file. Opus is compared in another way than the others. */
 const EVENT_FORMATS: readonly Format[] = IS_DEEP_TIER ? FORMATS : ['mp3', 'opus'];

@@ -430,7 +430,7 @@ describe('limits', () => {
     const tooLong = badFile(
       /^The audio in 'file' is 3 s long according to its header; the maximum is 2 s\.$/,
     );
-    // Every second file by default; each needs a process.
+    // Each file needs a process, so the default tier opens every second one.
     for (const [name] of ENCODED.filter((_, at) => at % repetitions(2, 1) === 0)) {
       const opened = limited.openFile(join(long.folder, name), RATE_HZ, 'file', never);
       // A stream without a header, and a file whose header was written before its end.

@@ -166,7 +166,7 @@ describe('damaged files result in audio or a 400', () => {
     needs(context, hasEncoder, 'ffmpeg');
     const reader = newReader();
     const random = seededRandom(SEED);
-    // Every fifth format by default, others for the next kind of damage: each needs a process.
+    // Each file needs a process. The default tier opens a fifth of the formats, with other ones for each kind of damage.
     const first = Object.keys(DAMAGES).indexOf(kind);
     for (const name of names.filter((_, at) => (at + first) % repetitions(5, 1) === 0)) {
       const whole =
@@ -185,7 +185,7 @@ describe('damaged files result in audio or a 400', () => {
     // For max random content the library searches the next WebM element at the same position forever.
     const recorded = hasEncoder ? ['ima.wav', 'pcm.aiff', 'alac.caf', 'v2.wma', 'tone.amr', 'alac.m4a'] : [];
     const encoded = ['tone.mp3', 'tone.m4a', 'tone.flac', 'tone.opus.ogg', 'tone.webm', 'tone.aac'];
-    // Half of the formats by default.
+    // The default tier opens half of the formats.
     for (const name of [...encoded, ...recorded].filter((_, at) => at % repetitions(2, 1) === 0)) {
       const content = noise();
       content.set(new Uint8Array(await readFile(join(files.folder, name))).slice(0, 64));
