@@ -69,7 +69,7 @@ const importers = [
   ['llama', 'node_modules/@node-llama-cpp/', '^src/engines/llama/worker/native\\.ts$'],
   ['protobuf', 'node_modules/protobufjs/', '^src/(engines|inference)/'],
   ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny|node-av)/', '^src/media/'],
-  ['pyodide', 'node_modules/pyodide/', '^src/sandbox/python-worker\\.ts$'],
+  ['pyodide', 'node_modules/pyodide/', '^src/sandbox/memory-snapshot\\.ts$'],
   [
     'ffi',
     '^bun:ffi$',

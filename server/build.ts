@@ -20,7 +20,7 @@ export const build = {
   modelFiles: (config: Config): Promise<ReadonlyMap<string, ModelFiles>> =>
     modelFilesById(config.models, config.plugins, config.modelsDir),
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
-    const { inference, modelFollowers: followers, limits } = config;
+    const { inference, modelFollowers: followers, modelsDir, limits } = config;
     const { environment } = inference;
     return combineProviders([
       engineProvider({ ...config, followers, ...base }),
@@ -28,7 +28,7 @@ export const build = {
         audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
         audioEncoder: () => serviceHandle(audioEncoder({ environment, ...base })),
         clips: () => serviceHandle(clipReader({ environment })),
-        codeRunner: () => serviceHandle(codeRunner({ ...config.codeInterpreter, log: base.log })),
+        codeRunner: () => serviceHandle(codeRunner({ ...config.codeInterpreter, modelsDir, log: base.log })),
         webSearch: () => serviceHandle(searxngSearch(config.webSearch)),
       }),
     ]);

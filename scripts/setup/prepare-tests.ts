@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
+import { loadConfig } from '../../server/config.ts';
 import { sha256 } from '../../src/kit/storage/content-hash.ts';
+import { buildSnapshot } from '../../src/sandbox/memory-snapshot.ts';
 import { HAS_PIP, pythonPackages } from '../../tools/harness/clients/python.ts';
 import { launchService } from '../../tools/harness/services/launcher.ts';
 import { USER_CACHE } from '../../tools/harness/user-cache.ts';
@@ -14,19 +16,22 @@ const REQUIREMENTS = [
   'test/clients/text/requirements.txt',
   'tools/harness/clients/api-fuzz/requirements.txt',
 ];
-/** Sources that determine the graphs that the first start converts. */
-const GRAPH_SOURCES = 'src/{engines/{*/import/**,*/graphs/*},inference/cache/*}.ts';
+/** Sources that determine the graphs that the first start converts, and the snapshot. */
+const PREPARED_SOURCES =
+  'src/{engines/{*/import/**,*/graphs/*},kit/storage/import-cache,sandbox/{memory-snapshot,program-runner}}.ts';
 
 /**
- * Prepares what tests would otherwise prepare within their time limits: installs the Python packages of clients, and starts the service
- * once, which converts the graphs of the default models. All results are in the cache of the user.
+ * Prepares what tests would otherwise prepare within their time limits: installs the Python packages of clients, builds the memory
+ * snapshot of the code interpreter, and starts the service once, which converts the graphs of the default models. All results are in the
+ * cache of the user.
  */
 export async function prepareTests(root: string): Promise<string> {
   if (HAS_PIP) for (const path of REQUIREMENTS) await pythonPackages(join(root, path));
-  const sources = [...new Glob(GRAPH_SOURCES).scanSync(root), 'src/models/catalog.json'].sort();
+  const sources = [...new Glob(PREPARED_SOURCES).scanSync(root), 'src/models/catalog.json'].sort();
   const digest = sha256(sources.map((path) => readFileSync(join(root, path), 'utf8')).join('\0'));
   const stamp = join(USER_CACHE, 'converted-graphs', digest);
   if (existsSync(stamp)) return 'up to date';
+  await buildSnapshot(loadConfig(process.env).modelsDir);
   const service = await launchService();
   await service.stop();
   mkdirSync(join(stamp, '..'), { recursive: true });

@@ -2,16 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { CodeContainer } from '../contract/engines/code-runner.ts';
 import { type CodeRunnerOptions, codeRunner, type OpenCodeRunner } from './code-runner.ts';
 
 const never = new AbortController().signal;
+const { modelsDir } = loadConfig(process.env);
 
 function runner(options: Partial<CodeRunnerOptions> = {}): OpenCodeRunner {
   const log = new RecordingLogger();
-  return codeRunner({ maxConcurrent: 2, timeMs: 60_000, heapBytes: 256 * 2 ** 20, log, ...options });
+  const limits = { maxConcurrent: 2, timeMs: 60_000, heapBytes: 256 * 2 ** 20 };
+  return codeRunner({ ...limits, modelsDir, log, ...options });
 }
 
 function ownRunner(options: Partial<CodeRunnerOptions> = {}): OpenCodeRunner {

@@ -10,9 +10,11 @@ import {
   type ProgramEnd,
   type PythonLimits,
   PythonProcess,
+  type PythonProcessOptions,
   type TerminationReason,
 } from './python-process.ts';
 import { MAX_CODE_CHARACTERS, MAX_LOG_BYTES } from './sandbox-protocol.ts';
+import { SnapshotBuilder } from './snapshot-builder.ts';
 
 /** Idle time after which a container releases its interpreter. */
 const IDLE_TIMEOUT_MS = 60_000;
@@ -21,14 +23,12 @@ const SPARE_IDLE_MS = 10 * 60_000;
 /** Max. number of queued containers; at most half of them may have the same key. */
 const MAX_WAITING = 64;
 
-export interface CodeRunnerOptions extends PythonLimits {
+export interface CodeRunnerOptions extends PythonProcessOptions {
   /** Max. number of interpreters in use, each by one container. In addition, a spare one is kept ready. */
   readonly maxConcurrent: number;
   readonly log: Logger;
   /** Idle time after which a container releases its interpreter (ms). Default: one minute. */
   readonly idleTimeoutMs?: number;
-  /** Entry file of the Python process; replaced in tests. */
-  readonly entry?: string;
 }
 
 export interface OpenCodeRunner extends CodeRunner {
@@ -38,7 +38,8 @@ export interface OpenCodeRunner extends CodeRunner {
 
 /** Creates the code runner. The first interpreter is started when the first container is opened. */
 export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
-  const { maxConcurrent, log, idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
+  const { maxConcurrent, modelsDir, log, idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
+  const snapshot = new SnapshotBuilder(modelsDir, log);
   const spare = new SpareProcess(() => new PythonProcess(options), SPARE_IDLE_MS);
   const slots = new FairSemaphore({
     maxConcurrent,
@@ -50,14 +51,14 @@ export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   return {
     openContainer(fairnessKey) {
       spare.prepare();
-      const container = new Container({ options, fairnessKey, spare, slots, log, idleTimeoutMs }, () =>
-        containers.delete(container),
-      );
+      const deps = { options, fairnessKey, spare, snapshot, slots, log, idleTimeoutMs };
+      const container = new Container(deps, () => containers.delete(container));
       containers.add(container);
       return container;
     },
     async close() {
-      await Promise.all([spare.close(), ...[...containers].map((container) => container.close())]);
+      const closing = [...containers].map((container) => container.close());
+      await Promise.all([spare.close(), snapshot.close(), ...closing]);
     },
   };
 }
@@ -66,6 +67,7 @@ interface ContainerDeps {
   readonly options: PythonLimits;
   readonly fairnessKey: string;
   readonly spare: SpareProcess<PythonProcess>;
+  readonly snapshot: SnapshotBuilder;
   readonly slots: FairSemaphore;
   readonly log: Logger;
   readonly idleTimeoutMs: number;
@@ -139,18 +141,21 @@ class Container implements CodeContainer {
 
   #acquireProcess(release: () => void): PythonProcess {
     try {
-      const { spare } = this.#deps;
-      const python = spare.acquire();
-      // Two processes that start concurrently would delay this container.
-      python.ready().then(
-        () => spare.prepare(),
-        () => undefined,
-      );
+      const python = this.#deps.spare.acquire();
+      this.#prepareNext(python).catch(() => undefined);
       return python;
     } catch (error) {
       release();
       throw this.#startError(error);
     }
+  }
+
+  /** Waits for `python`, because processes that start concurrently would delay its container. @throws Error if it exits. */
+  async #prepareNext(python: PythonProcess): Promise<void> {
+    const { spare, snapshot } = this.#deps;
+    const { restored } = await python.ready();
+    if (!restored) await snapshot.build();
+    spare.prepare();
   }
 
   #startError(cause: unknown): ServiceError {

@@ -1,15 +1,21 @@
 import { MAX_REPR_CHARACTERS } from './sandbox-protocol.ts';
 
+/** Python code that imports the modules of {@link PROGRAM_RUNNER}. */
+export const PRELOADED_MODULES = `
+import asyncio, linecache, os, random, sys, traceback
+from pyodide.code import eval_code_async
+`;
+
 /**
  * Python code whose value is the function that runs programs. Programs share one namespace. The result of a program is a
  * pair: `repr()` of its last expression or None, and the traceback or None. Tracebacks contain only the frames of the
  * program. The function binds everything it needs in advance, so that a program cannot replace it.
  *
- * The code also removes the modules that give access to JavaScript, so that `import js` fails.
+ * The code also removes the modules that give access to JavaScript, so that `import js` fails, and seeds the random numbers: all
+ * interpreters that start from a snapshot have the same state, and the source of entropy cannot be opened later.
  */
-export const PROGRAM_RUNNER = `
-import asyncio, linecache, os, sys, traceback
-from pyodide.code import eval_code_async
+export const PROGRAM_RUNNER = `${PRELOADED_MODULES}
+random.seed()
 
 def make():
     names = {"__name__": "__main__"}

@@ -4,11 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { isRunning } from '../kit/process/host-id.ts';
 import { PythonProcess, type PythonProcessOptions } from './python-process.ts';
 
+const LIMITS = { timeMs: 20_000, heapBytes: 2 ** 26, modelsDir: '/nowhere' };
 const ESCAPED = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
 
 /** A process that simulates a program that has escaped from Python. */
 async function escaped(options: Partial<PythonProcessOptions> = {}): Promise<PythonProcess> {
-  const python = new PythonProcess({ timeMs: 20_000, heapBytes: 2 ** 26, entry: ESCAPED, ...options });
+  const python = new PythonProcess({ ...LIMITS, entry: ESCAPED, ...options });
   onTestFinished(() => python.kill());
   await python.ready();
   return python;
@@ -66,7 +67,7 @@ test.each([
 });
 
 test('ready() rejects if the process cannot start', async () => {
-  const python = new PythonProcess({ timeMs: 1000, heapBytes: 2 ** 26, entry: '/nowhere/worker.ts' });
+  const python = new PythonProcess({ ...LIMITS, entry: '/nowhere/worker.ts' });
   await expect(python.ready()).rejects.toThrow('exited before it was ready (crashed)');
   await python.kill();
 });

@@ -6,7 +6,7 @@ import { type EndReason, limitedCommand, OneShotProcess } from '../kit/process/o
 import { type FromPython, lineOf, MAX_LOG_BYTES } from './sandbox-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'python-worker.ts');
-/** A start takes about two seconds of CPU time. */
+/** Without a snapshot, a start takes about two seconds of CPU time. */
 const START_TIMEOUT_MS = 60_000;
 /** Memory of the process in addition to Python's heap: the runtime, its compiled code, copies. */
 const NON_HEAP_BYTES = 384 * 1024 * 1024;
@@ -42,6 +42,8 @@ export interface ProgramEnd {
 }
 
 export interface PythonProcessOptions extends PythonLimits {
+  /** Folder of the memory snapshot from which Python starts, if there is one. */
+  readonly modelsDir: string;
   /** Entry file; replaced in tests. */
   readonly entry?: string;
 }
@@ -50,7 +52,7 @@ export class PythonProcess {
   readonly #options: PythonProcessOptions;
   readonly #child: Subprocess<'pipe', 'pipe', 'ignore'>;
   readonly #process: OneShotProcess<PythonEndReason>;
-  readonly #ready = Promise.withResolvers<void>();
+  readonly #ready = Promise.withResolvers<{ readonly restored: boolean }>();
   #program: PromiseWithResolvers<ProgramEnd> | undefined;
   #logs = '';
   #sentBytes = 0;
@@ -58,10 +60,10 @@ export class PythonProcess {
   /** Starts the process. @throws Error if the operating system cannot start it. */
   constructor(options: PythonProcessOptions) {
     this.#options = options;
-    const { heapBytes, entry = ENTRY } = options;
+    const { heapBytes, modelsDir, entry = ENTRY } = options;
     this.#child = Bun.spawn({
       // The `.env` file of the service may contain secrets.
-      cmd: limitedCommand(RESOURCE_LIMITS, '--no-env-file', entry, String(heapBytes)),
+      cmd: limitedCommand(RESOURCE_LIMITS, '--no-env-file', entry, String(heapBytes), modelsDir),
       env: {},
       cwd: '/',
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -81,8 +83,11 @@ export class PythonProcess {
     return this.#process.endReason !== undefined;
   }
 
-  /** Resolves when the process can run programs. @throws Error if it exits before. */
-  ready(): Promise<void> {
+  /**
+   * Resolves when the process can run programs; `restored` is whether it was started from the memory snapshot.
+   * @throws Error if it exits before.
+   */
+  ready(): Promise<{ readonly restored: boolean }> {
     return this.#ready.promise;
   }
 
@@ -143,7 +148,7 @@ export class PythonProcess {
       case 'ready':
         // A compromised process may repeat this message during a program.
         if (this.#program === undefined) this.#process.clearDeadline();
-        this.#ready.resolve();
+        this.#ready.resolve({ restored: message.restored });
         return;
       case 'output':
         this.#logs += message.text;
@@ -177,8 +182,8 @@ function messageOf(line: string): FromPython | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null || !('kind' in value)) return undefined;
-  const { kind, text, result, error, truncated } = value as Readonly<Record<string, unknown>>;
-  if (kind === 'ready') return { kind };
+  const { kind, restored, text, result, error, truncated } = value as Readonly<Record<string, unknown>>;
+  if (kind === 'ready' && typeof restored === 'boolean') return { kind, restored };
   if (kind === 'output' && typeof text === 'string') return { kind, text };
   const fits = isTextOrAbsent(result) && isTextOrAbsent(error) && typeof truncated === 'boolean';
   return kind === 'finished' && fits ? { kind, result, error, truncated } : undefined;

@@ -1,17 +1,14 @@
 /** Entry point of a Python process, which runs the programs of one container. Never loaded by the main process. */
 
 import { readSync, writeFileSync, writeSync } from 'node:fs';
-import { loadPyodide } from 'pyodide';
 import { confineJavaScript, limitWebAssemblyMemory } from './confinement.ts';
+import { startPython } from './memory-snapshot.ts';
 import { PROGRAM_RUNNER } from './program-runner.ts';
 import { type FromPython, lineOf, MAX_LOG_BYTES, type ToPython } from './sandbox-protocol.ts';
 import { filterSystemCalls } from './syscall-filter.ts';
 
 const STANDARD_INPUT = 0;
 const STANDARD_OUTPUT = 1;
-/** Synthetic environment of the Python programs. */
-const HOME = '/home/sandbox';
-const ENVIRONMENT = { HOME, USER: 'sandbox', LOGNAME: 'sandbox', PWD: HOME, _: 'python' };
 
 type Program = (code: string) => Promise<{
   toJs(): readonly [string | undefined, string | undefined];
@@ -69,13 +66,15 @@ function nextLine(): string | undefined {
   return line;
 }
 
-/** Max. size of Python's heap in bytes; the only argument. */
+/** Max. size of Python's heap in bytes. */
 const heapBytes = Number(process.argv[2]);
+/** Folder of the memory snapshot. */
+const modelsDir = process.argv[3] ?? '';
 
 async function serve(): Promise<void> {
   preferForOomKill();
   limitWebAssemblyMemory(heapBytes);
-  const python = await loadPyodide({ env: ENVIRONMENT, jsglobals: Object.create(null) });
+  const { python, restored } = await startPython(modelsDir);
   const programOutput = new ProgramOutput();
   const output = { write: (bytes: Uint8Array) => programOutput.write(bytes) };
   python.setStdout(output);
@@ -86,7 +85,7 @@ async function serve(): Promise<void> {
   python.unregisterJsModule('pyodide_js');
   filterSystemCalls();
   confineJavaScript();
-  send({ kind: 'ready' });
+  send({ kind: 'ready', restored });
 
   for (;;) {
     const line = nextLine();

@@ -15,8 +15,8 @@ export interface ToPython {
 }
 
 export type FromPython =
-  /** Python has started and the process is confined. */
-  | { readonly kind: 'ready' }
+  /** Python has started, perhaps from its memory snapshot, and the process is confined. */
+  | { readonly kind: 'ready'; readonly restored: boolean }
   | { readonly kind: 'output'; readonly text: string }
   | {
       readonly kind: 'finished';

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..', '..');
 
 /** Imports a graph of 4 MB. Prints 'building' if it builds the graph, then the folder of the result. */
 const worker = `
-  import { importOnce } from '${join(root, 'src/inference/cache/import-cache.ts')}';
+  import { importOnce } from '${join(root, 'src/kit/storage/import-cache.ts')}';
   const key = { sources: ['0'.repeat(64)], importer: 'fill', version: 1, provider: 'cpu' };
   const build = (dir) => Bun.write(dir + '/graph.onnx', new Uint8Array(4_000_000).fill(7));
   console.log(await importOnce(process.env.FETCH_DIR, key, build, { onBuild: () => console.log('building') }));

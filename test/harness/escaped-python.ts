@@ -60,7 +60,7 @@ const ATTEMPTS: Readonly<Record<string, () => unknown>> = {
 };
 
 if (!filterSystemCalls()) process.exit(1);
-send({ kind: 'ready' });
+send({ kind: 'ready', restored: true });
 const bytes = new Uint8Array(65_536);
 for (;;) {
   const length = readSync(0, bytes);

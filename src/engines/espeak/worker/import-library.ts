@@ -2,7 +2,7 @@
 
 import { mkdir, open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { importOnce } from '../../../inference/cache/import-cache.ts';
+import { importOnce } from '../../../kit/storage/import-cache.ts';
 import { readZipMember, zipMembers } from '../../../models/zip-file.ts';
 import { espeakWheel } from '../shared/files.ts';
 

@@ -1,10 +1,10 @@
 /** Converts the published Kokoro file into optimized graphs, once per machine and kind of arithmetic. */
 
 import { join } from 'node:path';
-import { importOnce } from '../../../inference/cache/import-cache.ts';
 import type { Arithmetic } from '../../../inference/onnx/convolution-product.ts';
 import { restoreFloatLayers } from '../../../inference/onnx/float-layers.ts';
 import { DataType, decodeModel, encodeModel, type Graph } from '../../../inference/onnx/onnx-proto.ts';
+import { importOnce } from '../../../kit/storage/import-cache.ts';
 import { catalogEntry, resolveModelFiles } from '../../../models/model-files.ts';
 import { buildAcousticGraphs } from './acoustic-graph.ts';
 import { buildGenerator } from './generator-graph.ts';

@@ -1,7 +1,7 @@
 /** Where the norm statistics of Kokoro's preset voices are cached: they are measured once per machine. */
 
-import { findImport, type ImportKey } from '../../../inference/cache/import-cache.ts';
 import type { Arithmetic } from '../../../inference/onnx/convolution-product.ts';
+import { findImport, type ImportKey } from '../../../kit/storage/import-cache.ts';
 import { catalogEntry } from '../../../models/model-files.ts';
 
 /** Increment when the measurement or the calibration texts change. */

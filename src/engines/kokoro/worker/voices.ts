@@ -1,8 +1,8 @@
 /** Kokoro's preset voices: style tables and measured norm statistics. */
 
 import { join } from 'node:path';
-import { findImport, importOnce } from '../../../inference/cache/import-cache.ts';
 import type { Arithmetic } from '../../../inference/onnx/convolution-product.ts';
+import { findImport, importOnce } from '../../../kit/storage/import-cache.ts';
 import { catalogEntry, resolveModelFiles } from '../../../models/model-files.ts';
 import { STATISTICS_LENGTH } from '../import/generator-graph.ts';
 import { profileKey, voiceFile } from '../shared/profile-key.ts';

@@ -1,7 +1,7 @@
 /** The import step: converts the Resemblyzer checkpoint to an ONNX graph. */
 
 import { join } from 'node:path';
-import { importOnce } from '../../../inference/cache/import-cache.ts';
+import { importOnce } from '../../../kit/storage/import-cache.ts';
 import { catalogEntry, resolveModelFiles } from '../../../models/model-files.ts';
 import { speakerGraph } from './graph.ts';
 import { TorchCheckpoint } from './torch-checkpoint.ts';

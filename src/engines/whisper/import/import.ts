@@ -1,11 +1,11 @@
 /** The import step: converts a CTranslate2 Whisper checkpoint to ONNX graphs, once per execution provider. */
 
 import { join } from 'node:path';
-import { type ImportKey, importOnce } from '../../../inference/cache/import-cache.ts';
 import type { LinearArithmetic } from '../../../inference/onnx/linear-layer.ts';
 import { encodeModel, type Graph } from '../../../inference/onnx/onnx-proto.ts';
 import { openGraph } from '../../../inference/runtime/runtime.ts';
 import type { RuntimeOptions } from '../../../inference/runtime/runtime-options.ts';
+import { type ImportKey, importOnce } from '../../../kit/storage/import-cache.ts';
 import type { WhisperShape } from '../shared/graphs.ts';
 import { FULL_FRAMES } from '../shared/log-mel.ts';
 import { alignerGraph } from './aligner-graph.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '../../kit/clock.ts';
-import { sha256, sha256File } from '../../kit/storage/content-hash.ts';
-import { withFileLock } from '../../kit/storage/file-lock.ts';
+import { systemClock } from '../clock.ts';
+import { sha256, sha256File } from './content-hash.ts';
+import { withFileLock } from './file-lock.ts';
 
 /** Everything that determines the output of an import step. */
 export interface ImportKey {
