@@ -17,21 +17,22 @@ const REPEATING = [
 ].filter((path) => readFileSync(path, 'utf8').includes('harness/tier.ts'));
 
 /**
- * The files of each group. `scripts/test-runner/groups.ts` describes the groups and runs each in a process of its own. Without
- * isolation, the files of a worker share their modules, which are loaded once.
+ * The files of each group. `scripts/test-runner/groups.ts` describes the groups and runs each in a process of its own. Except in
+ * the deep tier, the files of a worker share their modules, which are loaded once.
  */
-const FILES: Readonly<Record<string, { include: string[]; exclude?: string[]; isolate?: boolean }>> = {
-  unit: { include: SOURCES, exclude: SUFFIXES, isolate: false },
-  api: { include: [withSuffix('api')], isolate: false },
+const FILES: Readonly<Record<string, { include: string[]; exclude?: string[]; isolate?: true }>> = {
+  unit: { include: SOURCES, exclude: SUFFIXES },
+  api: { include: [withSuffix('api')] },
   process: { include: [withSuffix('process')] },
-  e2e: { include: ['test/**/*.test.ts'], exclude: ['test/deep/**', ...SUFFIXES], isolate: false },
+  e2e: { include: ['test/**/*.test.ts'], exclude: ['test/deep/**', ...SUFFIXES] },
   models: { include: [withSuffix('models')] },
-  deep: { include: ['test/deep/**/*.test.ts', withSuffix('deep'), ...REPEATING] },
+  deep: { include: ['test/deep/**/*.test.ts', withSuffix('deep'), ...REPEATING], isolate: true },
 };
 
 export default defineConfig({
   test: {
     pool: 'threads',
+    isolate: false,
     setupFiles: ['test/setup/property-seed.ts'],
     // Only a test that hangs reaches these limits; a failed wait ends earlier, with a message.
     testTimeout: 5 * PATIENCE_MS,
