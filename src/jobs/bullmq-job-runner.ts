@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DelayedError, type Job, type Queue, Worker } from 'bullmq';
+import { DelayedError, isNotConnectionError, type Job, type Queue, Worker } from 'bullmq';
 import type { Clock } from '../contract/core/clock.ts';
 import type { JobHandler, JobOutcome, JobRunner } from '../contract/core/jobs.ts';
 import type { Logger } from '../contract/core/logger.ts';
@@ -107,6 +107,7 @@ export class BullmqJobRunner implements JobRunner {
   async #process(job: JobOf, token: string | undefined): Promise<void> {
     const { clock, timing } = this.#deps;
     const id = job.id ?? '';
+    this.#isUnavailable = false;
     const leased = new LeasedJob(timing.leaseMs);
     this.#leased.set(id, leased);
     if (this.#stopped !== undefined) leased.stop();
@@ -145,11 +146,14 @@ export class BullmqJobRunner implements JobRunner {
     }
   }
 
-  /** Logs once that Redis is unavailable; logs every other error with its name. */
+  /**
+   * Logs once that Redis is unavailable; logs every other error with its name. A worker has a second connection, which can be
+   * lost while the first one is still open.
+   */
   #logWorkerError(error: Error): void {
     const { handler, log, redis, failed } = this.#deps;
     failed?.();
-    if (redis.status !== 'ready') {
+    if (redis.status !== 'ready' || isConnectionError(error)) {
       if (this.#isUnavailable || this.#stopped !== undefined) return;
       this.#isUnavailable = true;
       log.warn('Redis unavailable, jobs paused', { kind: handler.kind });
@@ -161,4 +165,10 @@ export class BullmqJobRunner implements JobRunner {
       reason,
     });
   }
+}
+
+/** Whether a connection was lost or cannot be opened. The other errors of a worker are rejected commands. */
+function isConnectionError(error: Error): boolean {
+  const isSocketError = 'syscall' in error;
+  return isSocketError || !isNotConnectionError(error);
 }

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { needs } from '../../test/harness/needs.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { PATIENCE } from '../../tools/harness/patience.ts';
+import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../tools/harness/servers/redis.ts';
 import type { JobOutcome, JobQueue } from '../contract/core/jobs.ts';
 import { Secret } from '../contract/core/secret.ts';
@@ -20,6 +21,7 @@ let server: RedisServer;
 let queue: JobQueue;
 let log: RecordingLogger;
 let failures: number;
+let openQueue: (url: string) => Promise<JobQueue>;
 beforeEach(async (context) => {
   needs(context, HAS_REDIS, 'Redis');
   server = await startRedis();
@@ -28,8 +30,8 @@ beforeEach(async (context) => {
   const failed = () => {
     failures += 1;
   };
-  const words = { clock: systemClock, log, timing: TIMING, failed };
-  queue = await bullmqJobs({ url: new Secret(server.url), ...words });
+  openQueue = (url) => bullmqJobs({ url: new Secret(url), clock: systemClock, log, timing: TIMING, failed });
+  queue = await openQueue(server.url);
 });
 afterEach(async () => {
   await queue.close();
@@ -99,6 +101,22 @@ describe('Redis', () => {
     // Some more connection attempts.
     const before = failures;
     await expect.poll(() => failures).toBeGreaterThan(before + 3);
+    expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis unavailable, jobs paused' }]);
+  });
+
+  it('unavailable for one of the two connections of a runner: logged once', async () => {
+    const proxy = await startCutProxy(Number(new URL(server.url).port));
+    onTestFinished(() => proxy.close());
+    await queue.close();
+    queue = await openQueue(`redis://127.0.0.1:${proxy.port}`);
+    untilTold(1);
+    const redis = await openQueueRedis(new Secret(server.url));
+    onTestFinished(() => redis.disconnect());
+    const blocked = async () => /^id=(\d+) .* cmd=bzpopmin /m.exec(String(await redis.client('LIST')))?.[1];
+    await expect.poll(blocked).toBeDefined();
+    proxy.refuse();
+    await redis.client('KILL', 'ID', Number(await blocked()));
+    await expect.poll(() => failures).toBeGreaterThan(2);
     expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis unavailable, jobs paused' }]);
   });
 

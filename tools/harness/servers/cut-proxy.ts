@@ -9,6 +9,8 @@ export interface CutProxy {
   respondWith(bytes: string): void;
   /** Stops forwarding data of the open connections without closing them, as if the peer had vanished. New ones work. */
   freeze(): void;
+  /** Refuses new connections for good. Open ones work. */
+  refuse(): void;
   /** Forwards all connections again, except frozen ones. */
   repair(): void;
   /** Idempotent. */
@@ -66,12 +68,14 @@ export async function startCutProxy(target: number): Promise<CutProxy> {
     freeze() {
       for (const socket of sockets) socket.unpipe().pause();
     },
+    refuse() {
+      server.close();
+    },
     repair() {
       isCut = false;
       response = undefined;
     },
     async close() {
-      if (!server.listening) return;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       breakAll();
       await closed;
