@@ -21,9 +21,8 @@ const PREPARED_SOURCES =
   'src/{engines/{*/import/**,*/graphs/*},kit/storage/import-cache,sandbox/{memory-snapshot,program-runner}}.ts';
 
 /**
- * Prepares what tests would otherwise prepare within their time limits: installs the Python packages of clients, builds the memory
- * snapshot of the code interpreter, and starts the service once, which converts the graphs of the default models. All results are in the
- * cache of the user.
+ * Prepares what tests would otherwise prepare within their time limits: the Python packages of clients, the memory snapshot of Python,
+ * and the converted graphs of the default models, for which it starts the service once. All results are in the cache of the user.
  */
 export async function prepareTests(root: string): Promise<string> {
   if (HAS_PIP) for (const path of REQUIREMENTS) await pythonPackages(join(root, path));
