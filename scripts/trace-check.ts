@@ -1,5 +1,5 @@
 import { check, initial, parseTraceLine, type State } from '../tools/trace-check/check.ts';
-import { serverEventFault } from '../tools/trace-check/frame-schema.ts';
+import { serverEventError } from '../tools/trace-check/frame-schema.ts';
 
 const USAGE = `Usage: bun run trace-check <file | ->
   Judges a trace of realtime frames, one JSON entry a line, by the order rules and the schemas of the events.
@@ -33,12 +33,12 @@ async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 /** State of a trace check. */
 class Judge {
   readonly #states = new Map<string, State>();
-  readonly #fault: (text: string) => void;
+  readonly #report: (text: string) => void;
   frames = 0;
   connections = 0;
 
-  constructor(fault: (text: string) => void) {
-    this.#fault = fault;
+  constructor(report: (text: string) => void) {
+    this.#report = report;
   }
 
   line(text: string): void {
@@ -46,13 +46,13 @@ class Judge {
     try {
       entry = parseTraceLine(text);
     } catch (error) {
-      this.#fault(`not a trace entry: ${error instanceof Error ? error.message : error}`);
+      this.#report(`not a trace entry: ${error instanceof Error ? error.message : error}`);
       return;
     }
     const connection = entry.connection ?? '';
     if (!this.#states.has(connection)) this.connections += 1;
     const { state, violations } = check(this.#states.get(connection) ?? initial, entry);
-    for (const { rule, section, message } of violations) this.#fault(`${rule} (${section}): ${message}`);
+    for (const { rule, section, message } of violations) this.#report(`${rule} (${section}): ${message}`);
     // A name may be reused after its connection has ended.
     if ('end' in entry) {
       this.#states.delete(connection);
@@ -62,10 +62,10 @@ class Judge {
     this.frames += 1;
     if (entry.from === 'client') return;
     const errors = (state.dialect === undefined ? (['spec', 'ga'] as const) : [state.dialect]).map(
-      (dialect) => serverEventFault(entry.frame, dialect),
+      (dialect) => serverEventError(entry.frame, dialect),
     );
     const section = state.conversation === undefined ? 'wire 8.5' : 'talk 2.2';
-    if (errors.every((fault) => fault !== undefined)) this.#fault(`schema (${section}): ${errors[0]}`);
+    if (errors.every((error) => error !== undefined)) this.#report(`schema (${section}): ${errors[0]}`);
   }
 }
 
@@ -95,7 +95,9 @@ async function main(args: readonly string[]): Promise<number> {
   if (errors > MAX_SHOWN) console.log(`and ${errors - MAX_SHOWN} more`);
   const what = `${judge.frames} frames of ${judge.connections} connections`;
   console.log(
-    errors === 0 ? `${what}: no violations` : `${what}: ${errors === 1 ? '1 fault' : `${errors} faults`}`,
+    errors === 0
+      ? `${what}: no violations`
+      : `${what}: ${errors === 1 ? '1 violation' : `${errors} violations`}`,
   );
   return errors === 0 ? 0 : 1;
 }

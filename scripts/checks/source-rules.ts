@@ -30,7 +30,7 @@ const RULES: readonly SourceRule[] = [
 /** Sources with the rule of {@link SPREAD_LITERAL}, tests included. */
 const ALL_SOURCES = '{src,server,plugins,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}';
 /** A spread of an object literal, which has no effect but keeps several properties on one line. */
-const SPREAD_LITERAL = /\.\.\.\{(?!\s*\})/;
+const SPREAD_LITERAL = /\.\.\.\(?\{(?!\s*\})/;
 
 /** Kinds of models that are also words for something else. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(['conversation', 'upstream']);

@@ -18,7 +18,7 @@ const SELF: ProcessIdentity = {
   pid: process.pid,
   instance: shortHash(crypto.randomUUID()),
 };
-/** Max. number of attempts if the target folder is deleted between its creation and its use. */
+/** Maximum number of attempts if the target folder is deleted between its creation and its use. */
 const MAX_FOLDER_ATTEMPTS = 5;
 
 /**

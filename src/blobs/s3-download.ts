@@ -4,7 +4,7 @@ import { untilAborted } from '../kit/async/until-aborted.ts';
 import { sendUnlessMissing, sendWithTimeout, toStorageError } from './s3-calls.ts';
 import type { S3Location } from './s3-upload.ts';
 
-/** Max. number of consecutive attempts that yield no data. */
+/** Maximum number of consecutive attempts that yield no data. */
 const MAX_ATTEMPTS = 3;
 const SILENCE_MS = 30_000;
 

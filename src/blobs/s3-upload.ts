@@ -14,7 +14,7 @@ import { sendWithTimeout } from './s3-calls.ts';
 
 /** Part size. S3 requires at least 5 MiB per part and at most 10,000 parts. */
 export const PART_BYTES = 8 * 1024 * 1024;
-/** Max. number of parts in flight while the next one is collected. */
+/** Maximum number of parts in flight while the next one is collected. */
 const MAX_PARTS_IN_FLIGHT = 2;
 /** How long to wait for parts in flight before an upload is aborted, since a part that arrives afterwards would remain. */
 const ARRIVAL_MS = 5000;

@@ -25,7 +25,7 @@ export interface Route<Services = unknown> {
   readonly isPublic: boolean;
   /** Whether a request may open a WebSocket. */
   readonly opensSocket: boolean;
-  /** Max. size in bytes of a body that the route reads itself; undefined if the service reads the body. */
+  /** Maximum size in bytes of a body that the route reads itself; undefined if the service reads the body. */
   readonly uploadBytes: number | undefined;
   /** The operation of the OpenAPI document; undefined for a path that the document does not list. */
   readonly operation: Readonly<Record<string, unknown>> | undefined;

@@ -369,8 +369,11 @@ it('opens fast speech when it is needed, while the other models keep running', a
   onTestFinished(close);
   const signal = new AbortController().signal;
   const request: SynthesisRequest = {
-    ...({ text: 'Hello.', speed: 1, delivery: 'whole' } as const),
-    ...({ priority: 'realtime', fairnessKey: 'key' } as const),
+    text: 'Hello.',
+    speed: 1,
+    delivery: 'whole',
+    priority: 'realtime',
+    fairnessKey: 'key',
   };
   const samplesOf = async (engine: TtsEngine | undefined) => {
     let count = 0;

@@ -8,6 +8,7 @@ import type {
   TextToken,
   TranscriptDelta,
   TranscriptionEvent,
+  TranscriptionRequest,
   TranscriptionTask,
   TranscriptPreview,
 } from '../contract/engines/engine.ts';
@@ -225,9 +226,15 @@ export class Turn {
   #transcribe(signal: AbortSignal): AsyncIterable<TranscriptionEvent> {
     const { stt, caller, onPreview } = this.#deps;
     const { model, task, language, languages, prompt, keywords, textTokens } = this.#options.params;
-    const request = {
-      ...({ task, language, languages, prompt, keywords, textTokens } as const),
-      ...({ timestamps: 'none', priority: 'realtime' } as const),
+    const request: TranscriptionRequest = {
+      task,
+      language,
+      languages,
+      prompt,
+      keywords,
+      textTokens,
+      timestamps: 'none',
+      priority: 'realtime',
       fairnessKey: caller.keyId,
       onPreview:
         onPreview &&

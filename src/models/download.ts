@@ -24,7 +24,7 @@ export interface DownloadOptions {
   readonly onRetry?: ((message: string) => void) | undefined;
   /** Idle timeout of a request (ms). */
   readonly stallTimeoutMs?: number | undefined;
-  /** Max. number of consecutive attempts without progress. */
+  /** Maximum number of consecutive attempts without progress. */
   readonly attempts?: number | undefined;
   /** Delay before the first retry (ms); it doubles with each retry. */
   readonly backoffMs?: number | undefined;

@@ -17,7 +17,7 @@ import {
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<unknown> = new Set([301, 302, 303, 307, 308]);
 export interface GuardedFetchSettings extends Partial<UrlRules> {
-  /** Max. content length. */
+  /** Maximum content length. */
   readonly maxBytes: number;
   /** Time limit until the first byte, and between two chunks. */
   readonly idleMs?: number;

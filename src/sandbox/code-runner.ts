@@ -20,11 +20,11 @@ import { SnapshotBuilder } from './snapshot-builder.ts';
 const IDLE_TIMEOUT_MS = 60_000;
 /** Idle time after which the spare interpreter, which uses about 200 MB, is stopped. */
 const SPARE_IDLE_MS = 10 * 60_000;
-/** Max. number of queued containers; at most half of them may have the same key. */
+/** Maximum number of queued containers; at most half of them may have the same key. */
 const MAX_WAITING = 64;
 
 export interface CodeRunnerOptions extends PythonProcessOptions {
-  /** Max. number of interpreters in use, each by one container. In addition, a spare one is kept ready. */
+  /** Maximum number of interpreters in use, each by one container. In addition, a spare one is kept ready. */
   readonly maxConcurrent: number;
   readonly log: Logger;
   /** Idle time after which a container releases its interpreter (ms). Default: one minute. */

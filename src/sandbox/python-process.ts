@@ -11,8 +11,8 @@ const START_TIMEOUT_MS = 60_000;
 /** Memory of the process in addition to Python's heap: the runtime, its compiled code, copies. */
 const NON_HEAP_BYTES = 384 * 1024 * 1024;
 /**
- * Max. number of bytes that the process may send per program: each printed byte as its own message, and a result and a
- * traceback of max. length with every character escaped.
+ * Maximum number of bytes that the process may send per program: each printed byte as its own message, and a result and a
+ * traceback of maximum length with every character escaped.
  */
 const MAX_SENT_BYTES = MAX_LOG_BYTES * 48 + 256 * 1024;
 /** No file writes, few descriptors, and bounded CPU time in case the parent process crashes. */
@@ -21,7 +21,7 @@ const RESOURCE_LIMITS = ['-f 0', '-n 64', '-t 300'];
 export interface PythonLimits {
   /** Wall-clock time limit of a program (ms). */
   readonly timeMs: number;
-  /** Max. size of Python's heap in bytes; a program that needs more gets a MemoryError. */
+  /** Maximum size of Python's heap in bytes; a program that needs more gets a MemoryError. */
   readonly heapBytes: number;
 }
 

@@ -66,7 +66,7 @@ function nextLine(): string | undefined {
   return line;
 }
 
-/** Max. size of Python's heap in bytes. */
+/** Maximum size of Python's heap in bytes. */
 const heapBytes = Number(process.argv[2]);
 /** Folder of the memory snapshot. */
 const modelsDir = process.argv[3] ?? '';

@@ -3,11 +3,11 @@
  * clone IPC, JSON from a compromised process is safe to parse.
  */
 
-/** Max. program length in characters. */
+/** Maximum program length in characters. */
 export const MAX_CODE_CHARACTERS = 200_000;
-/** Max. output of a program in bytes of UTF-8; the rest is discarded. */
+/** Maximum output of a program in bytes of UTF-8; the rest is discarded. */
 export const MAX_LOG_BYTES = 64 * 1024;
-/** Max. length of `repr()` of a value and of a traceback, in characters. */
+/** Maximum length of `repr()` of a value and of a traceback, in characters. */
 export const MAX_REPR_CHARACTERS = 8192;
 
 export interface ToPython {

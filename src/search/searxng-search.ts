@@ -5,11 +5,11 @@ import type { WebSearchSettings } from '../contract/core/settings.ts';
 import type { FoundPage, SearchQuery, WebSearch } from '../contract/engines/web-search.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
 
-/** Max. response size in bytes. */
+/** Maximum response size in bytes. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
-/** Max. query length in characters; longer queries are truncated. */
+/** Maximum query length in characters; longer queries are truncated. */
 const MAX_QUERY_CHARACTERS = 1000;
-/** Max. number of domains in the query, because engines reject longer ones. More domains are only used to filter results. */
+/** Maximum number of domains in the query, because engines reject longer ones. More domains are only used to filter results. */
 const MAX_QUERY_DOMAINS = 4;
 const MAX_URL_CHARACTERS = 2048;
 const MAX_TITLE_CHARACTERS = 300;

@@ -33,7 +33,7 @@ const STRENGTHS_MS: Readonly<Record<string, number>> = {
   strong: 750,
   'x-strong': 1250,
 };
-/** Max. length of one break. */
+/** Maximum length of one break. */
 export const MAX_BREAK_MS = 10_000;
 
 /**

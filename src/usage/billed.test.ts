@@ -69,7 +69,10 @@ function setup({ items = ['one', 'last'], failure, signal = never, ...options }:
     }
   };
   const plan = {
-    ...({ endpoint: 'POST /v1/embeddings', model: 'm', caller: CALLER, maxUsage: MAX_USAGE } as const),
+    endpoint: 'POST /v1/embeddings' as const,
+    model: 'm',
+    caller: CALLER,
+    maxUsage: MAX_USAGE,
     calls,
     rejections,
     onClosed: () => {

@@ -30,7 +30,7 @@ describe('with scripted upstreams', () => {
     async () => {
       const until = { examples: repetitions(1, 8) };
       const findings = await fuzzApi(stubbed.service, { phases: 'examples,fuzzing', seed: SEED, until });
-      expect(findings.faults, findings.output).toEqual({});
+      expect(findings.failures, findings.output).toEqual({});
       expect(findings.operations).toBeGreaterThanOrEqual(16);
       expect(findings.requests).toBeGreaterThan(repetitions(35, 200));
     },
@@ -50,7 +50,7 @@ inDeepTier(() => {
       'responses to the documented examples conform to the OpenAPI document',
       async () => {
         const findings = await fuzzApi(service, { phases: 'examples', seed: SEED, until: { examples: 1 } });
-        expect(findings.faults, findings.output).toEqual({});
+        expect(findings.failures, findings.output).toEqual({});
         const page = await (await service.fetch('/v1/usage?limit=100')).json();
         const endpoints = (page as { data: { endpoint: string }[] }).data.map(({ endpoint }) => endpoint);
         expect(endpoints).toEqual(

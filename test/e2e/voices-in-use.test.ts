@@ -65,7 +65,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 beforeEach(() => {
-  upstream.asked.length = 0;
+  upstream.bodies.length = 0;
 });
 
 const post = (path: string, body: object, key = SERVICE_KEY) =>
@@ -143,7 +143,7 @@ describe('POST /v1/audio/speech', () => {
     const unknown = (await (await speak({ voice: UNKNOWN })).json()) as { error: typeof error };
     const message = unknown.error.message.replace(UNKNOWN, voice());
     expect({ error }).toEqual({ error: { ...unknown.error, message } });
-    expect(upstream.asked).toEqual([]);
+    expect(upstream.bodies).toEqual([]);
   });
 
   it('sends the name of another voice to the server', async () => {
@@ -151,7 +151,7 @@ describe('POST /v1/audio/speech', () => {
     // The server has no such voice.
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { param: 'voice', code: 'voice_not_found' } });
-    expect(upstream.asked).toMatchObject([{ voice: 'alloy' }]);
+    expect(upstream.bodies).toMatchObject([{ voice: 'alloy' }]);
   });
 
   it('rejects a stored voice for a model without stored voices', async () => {
@@ -183,7 +183,7 @@ describe('POST /v1/voices/partner', () => {
     expect(await response.json()).toMatchObject({
       error: { type: 'invalid_request_error', param: 'message.voiceId', code: 'voice_not_found' },
     });
-    expect(upstream.asked).toEqual([]);
+    expect(upstream.bodies).toEqual([]);
   });
 });
 

@@ -12,7 +12,7 @@ import { invalidRequestError } from '../../src/conversation/events/errors.ts';
 import type { TimedWord } from '../../src/conversation/items/item.ts';
 import * as machine from '../../src/conversation/state/conversation-machine.ts';
 import * as rules from '../../tools/trace-check/check.ts';
-import { serverEventFault } from '../../tools/trace-check/frame-schema.ts';
+import { serverEventError } from '../../tools/trace-check/frame-schema.ts';
 import { FAILURE } from '../harness/conversation-machine.ts';
 import { CONVERSATION } from '../harness/realtime-app.ts';
 
@@ -103,7 +103,7 @@ function sent(before: Simulation, event: { readonly type: string }): Simulation 
   const idCount = before.idCount + 1;
   const frame = { event_id: `event_${idCount}`, ...named };
   const { dialect } = before.order;
-  const fault = dialect === undefined ? undefined : serverEventFault(frame, dialect);
+  const fault = dialect === undefined ? undefined : serverEventError(frame, dialect);
   const after = recorded({ ...before, idCount }, { from: 'server', frame });
   return fault === undefined ? after : faulty(after, `schema: ${fault}`);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SERVER_EVENT_SCHEMAS } from '../../plugins/realtime/protocol/server-events.ts';
-import { serverEventFault } from '../../tools/trace-check/frame-schema.ts';
+import { serverEventError } from '../../tools/trace-check/frame-schema.ts';
 import type { Opening } from '../doubles/simulated-connection.ts';
 import { play, step } from '../generators/random-walk.ts';
 import { repetitions } from '../harness/tier.ts';
@@ -25,7 +25,7 @@ test.each<[string, Opening]>([
       for (const entry of entries) {
         if ('end' in entry || entry.from === 'client') continue;
         seen.add(Object(entry.frame).type);
-        const errors = (['spec', 'ga'] as const).map((each) => serverEventFault(entry.frame, each));
+        const errors = (['spec', 'ga'] as const).map((each) => serverEventError(entry.frame, each));
         if (errors.every((error) => error !== undefined)) expect.fail(errors[0]);
       }
     }),

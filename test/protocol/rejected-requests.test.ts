@@ -47,7 +47,8 @@ const speech =
       voiceId: undefined,
       voiceParam: 'voice',
       speed: 1,
-      ...({ priority: 'interactive', delivery: 'stream' } as const),
+      priority: 'interactive' as const,
+      delivery: 'stream' as const,
     };
     await expect(requests.startSpeech(params, CALLER, never)).rejects.toThrow(ServiceError);
     return calls;

@@ -54,7 +54,7 @@ test('a violation is reported with its line, its rule and the source of the rule
   expect(exitCode).toBe(1);
   const head = `FILE:${place + 1}: item-chain (wire 8.5): frame ${place}: previous_item_id must be `;
   expect(out.split('\n')[0]?.startsWith(head), out).toBe(true);
-  expect(out).toMatch(/frames of 1 connections: 1 fault\n$/);
+  expect(out).toMatch(/frames of 1 connections: 1 violation\n$/);
 });
 
 test('an event that violates its schema is reported', async () => {
@@ -85,7 +85,7 @@ test('invalid lines are reported, and the others are checked', async () => {
   expect(out).toContain('FILE:1: not a trace entry: ');
   expect(out).toContain('FILE:2: not a trace entry: `from` must be "client" or "server"\n');
   expect(out).toContain('FILE:3: not a trace entry: must be a JSON object\n');
-  expect(out).toContain(': 3 faults\n');
+  expect(out).toContain(': 3 violations\n');
 });
 
 test('a large file is checked', async () => {

@@ -24,12 +24,12 @@ const SERVER: Readonly<Record<Dialect | ConversationDialect, Checkers>> = {
  * Validates a parsed event of the server.
  * @returns the first error with its field; undefined if the event is valid in this dialect.
  */
-export function serverEventFault(frame: unknown, dialect: Dialect | ConversationDialect): string | undefined {
+export function serverEventError(frame: unknown, dialect: Dialect | ConversationDialect): string | undefined {
   return errorOf(frame, SERVER[dialect]);
 }
 
 /** Validates a parsed event of a client, which may have unknown fields. @returns the first error; undefined if it is valid. */
-export function clientEventFault(frame: unknown): string | undefined {
+export function clientEventError(frame: unknown): string | undefined {
   return errorOf(frame, CLIENT);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clientEventFault, serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
+import { clientEventError, serverEventError } from '../../../tools/trace-check/frame-schema.ts';
 import { MAX_BUFFERED_BYTES } from '../limits.ts';
 import { CLIENT_EVENT_SCHEMAS } from '../protocol/client-events.ts';
 import { ERROR_TYPES } from '../protocol/error-codes.ts';
@@ -100,9 +100,9 @@ it('contains the buffer limit', () => {
 });
 
 describe.each([
-  ['receiveEvents', CLIENT_EVENT_SCHEMAS, clientEventFault],
-  ['sendEvents', SERVER_EVENT_SCHEMAS.spec, (frame: unknown) => serverEventFault(frame, 'spec')],
-  ['sendGaEvents', SERVER_EVENT_SCHEMAS.ga, (frame: unknown) => serverEventFault(frame, 'ga')],
+  ['receiveEvents', CLIENT_EVENT_SCHEMAS, clientEventError],
+  ['sendEvents', SERVER_EVENT_SCHEMAS.spec, (frame: unknown) => serverEventError(frame, 'spec')],
+  ['sendGaEvents', SERVER_EVENT_SCHEMAS.ga, (frame: unknown) => serverEventError(frame, 'ga')],
 ] as const)('%s', (operation, schemas, faultOf) => {
   it('contains every event once with a description', () => {
     const messages = messagesOf(operation);

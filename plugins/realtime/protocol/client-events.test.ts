@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
-import { clientEventFault } from '../../../tools/trace-check/frame-schema.ts';
+import { clientEventError } from '../../../tools/trace-check/frame-schema.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS } from '../docs/events.ts';
 import { MAX_DEPTH, MAX_EVENT_CHARACTERS, MAX_EVENT_ID_CHARACTERS, MAX_VALUES } from '../limits.ts';
 import { CLIENT_EVENT_SCHEMAS, parseClientFrame } from './client-events.ts';
@@ -81,7 +81,7 @@ describe('accepted events', () => {
     const events = fc.oneof(...[...CLIENT_EVENT_SCHEMAS.values()].map(schemaArbitrary));
     fc.assert(
       fc.property(events, (event) => {
-        expect(clientEventFault(event)).toBeUndefined();
+        expect(clientEventError(event)).toBeUndefined();
         const type = (event as { type: string }).type.replace('transcription_session', 'session');
         expect(parse(event)).toEqual({ event: { ...(event as object), type } });
       }),
@@ -365,7 +365,7 @@ describe('malicious frames', () => {
         fc.oneof(almost, items, broken, fc.string({ unit: 'binary' }), fc.uint8Array()),
         (frame) => {
           const parsed = parseClientFrame(frame);
-          if ('event' in parsed) expect(clientEventFault(parsed.event)).toBeUndefined();
+          if ('event' in parsed) expect(clientEventError(parsed.event)).toBeUndefined();
           else
             expect(parsed.error.message).toMatch(/^(The |Binary |An |'type'|\w+(\.\w+)+ rejected: ).*\.$/s);
         },

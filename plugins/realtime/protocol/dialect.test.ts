@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
-import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
+import { serverEventError } from '../../../tools/trace-check/frame-schema.ts';
 import { SERVER_EVENT_DOCS } from '../docs/events.ts';
 import { toDialect, upgradeDialect } from './dialect.ts';
 import { SERVER_EVENT_SCHEMAS, type ServerEvent, type WireEvent } from './server-events.ts';
@@ -16,7 +16,7 @@ const GA_ITEM_EVENTS = [
 
 const stamped = (event: WireEvent) => ({ ...event, event_id: 'event_1' });
 const faults = (events: readonly WireEvent[], dialect: 'spec' | 'ga') =>
-  events.map((event) => serverEventFault(stamped(event), dialect)).filter((fault) => fault !== undefined);
+  events.map((event) => serverEventError(stamped(event), dialect)).filter((fault) => fault !== undefined);
 
 /** Any event of the machines, with all fields. */
 const anyEvent: fc.Arbitrary<ServerEvent> = fc.oneof(

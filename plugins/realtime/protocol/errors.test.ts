@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ERROR_KINDS, type ErrorKind, ServiceError } from '../../../src/contract/core/error.ts';
-import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
+import { serverEventError } from '../../../tools/trace-check/frame-schema.ts';
 import { ERROR_TYPES, type RealtimeErrorCode } from './error-codes.ts';
 import { errorEvent, invalidEvent, toWireError, unsupportedFeature } from './errors.ts';
 
@@ -13,7 +13,7 @@ describe('the error event', () => {
       type: 'error',
       error: { type: ERROR_TYPES[code], code, message: 'No.', param: 'session.type', event_id: 'c1' },
     });
-    expect(serverEventFault({ ...event, event_id: 'event_1' }, 'spec')).toBeUndefined();
+    expect(serverEventError({ ...event, event_id: 'event_1' }, 'spec')).toBeUndefined();
   });
 
   it('has null without a field or an id', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
-import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
+import { serverEventError } from '../../../tools/trace-check/frame-schema.ts';
 import { SERVER_EVENT_DOCS } from '../docs/events.ts';
 import type { Dialect } from './dialect.ts';
 import { SERVER_EVENT_SCHEMAS, type ServerEvent } from './server-events.ts';
@@ -96,8 +96,8 @@ describe('the schemas reject', () => {
     ['automatic responses', 'session.updated', 'session.audio.input.turn_detection.create_response', true],
   ] as const)('%s', (_, type, path, value) => {
     const right = changed(type, {});
-    expect(serverEventFault(right, 'spec')).toBeUndefined();
-    expect(serverEventFault(at(right, path, value), 'spec')).toContain(`${type}: '${path}`);
+    expect(serverEventError(right, 'spec')).toBeUndefined();
+    expect(serverEventError(at(right, path, value), 'spec')).toContain(`${type}: '${path}`);
   });
 
   it('an audio item without the key of its transcript', () => {
@@ -106,7 +106,7 @@ describe('the schemas reject', () => {
       content: [part],
     });
     const created = (part: object) =>
-      serverEventFault(changed('conversation.item.created', { item: item(part) }), 'spec');
+      serverEventError(changed('conversation.item.created', { item: item(part) }), 'spec');
     expect(created({ type: 'input_audio', transcript: null })).toBeUndefined();
     expect(created({ type: 'input_audio' })).toBe(
       "conversation.item.created: 'item.content.0.transcript' is required and must be a string or null.",
@@ -116,7 +116,7 @@ describe('the schemas reject', () => {
   it('a cancelled response with usage, and a failed one without its error', () => {
     const { response } = SERVER_EVENT_DOCS['response.done'].example;
     const done = (changes: object) =>
-      serverEventFault(changed('response.done', { response: { ...response, ...changes } }), 'spec');
+      serverEventError(changed('response.done', { response: { ...response, ...changes } }), 'spec');
     const cancelled = {
       status: 'cancelled',
       status_details: { type: 'cancelled', reason: 'client_cancelled' },
@@ -134,11 +134,11 @@ describe('the schemas reject', () => {
     ['an event without a type', { event_id: 'event_1' }, 'spec'],
     ['a property of every object as the type', { type: 'constructor', event_id: 'event_1' }, 'spec'],
   ] as const)('%s', (_, frame, dialect) => {
-    expect(serverEventFault(frame, dialect)).toContain('Unknown event type');
+    expect(serverEventError(frame, dialect)).toContain('Unknown event type');
   });
 
   it.each([null, 'text', 1, [[]]])('%j', (frame) => {
-    expect(serverEventFault(frame, 'spec')).toBe('The frame is no JSON object.');
+    expect(serverEventError(frame, 'spec')).toBe('The frame is no JSON object.');
   });
 });
 
@@ -147,7 +147,7 @@ describe('further fields of a session', () => {
     'are accepted in %s with any value',
     (path) => {
       const event = at(changed('session.updated', {}), `${path}.instructions`, { deep: [1] });
-      expect(serverEventFault(event, 'spec')).toBeUndefined();
+      expect(serverEventError(event, 'spec')).toBeUndefined();
     },
   );
 });

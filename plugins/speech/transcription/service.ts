@@ -4,7 +4,12 @@ import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import { LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { OpenAudioFile } from '../../../src/contract/engines/audio-file.ts';
-import type { AudioChunk, SttEngine, TranscriptionEvent } from '../../../src/contract/engines/engine.ts';
+import type {
+  AudioChunk,
+  SttEngine,
+  TranscriptionEvent,
+  TranscriptionRequest,
+} from '../../../src/contract/engines/engine.ts';
 import { requireModel } from '../../../src/contract/model-table.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
 import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
@@ -118,13 +123,21 @@ function requireLanguages(
   );
 }
 
-function requestOf(params: TranscriptionFormParams, fairnessKey: string) {
+function requestOf(params: TranscriptionFormParams, fairnessKey: string): TranscriptionRequest {
   const { task, language, languages, prompt, keywords, temperature, format, shown } = params;
   const needsSegments = format === 'verbose_json' || format === 'srt' || format === 'vtt';
   const timestamps = shown.words ? 'word' : needsSegments ? 'segment' : 'none';
   return {
-    ...({ task, language, languages, prompt, keywords, temperature, timestamps, fairnessKey } as const),
-    ...({ textTokens: params.logprobs, priority: 'interactive' } as const),
+    task,
+    language,
+    languages,
+    prompt,
+    keywords,
+    temperature,
+    timestamps,
+    textTokens: params.logprobs,
+    priority: 'interactive',
+    fairnessKey,
   };
 }
 

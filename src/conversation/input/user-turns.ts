@@ -3,7 +3,7 @@
 import type { Caller } from '../../contract/accounts/caller.ts';
 import type { Id } from '../../contract/core/id.ts';
 import { LISTEN_RATE_HZ } from '../../contract/engines/audio.ts';
-import type { TranscriptPreview } from '../../contract/engines/engine.ts';
+import type { TranscriptionRequest, TranscriptPreview } from '../../contract/engines/engine.ts';
 import type { TurnEndDetector } from '../../contract/engines/turn-end.ts';
 import { requireModel } from '../../contract/model-table.ts';
 import type { Slots } from '../../contract/plugin.ts';
@@ -340,9 +340,11 @@ export class UserTurns {
   async #probe(candidate: Candidate, signal: AbortSignal): Promise<void> {
     const audio = this.#segmenter.recentAudio();
     const { stt, model, caller } = this.#deps;
-    const request = {
+    const request: TranscriptionRequest = {
       ...this.#settings.transcription,
-      ...({ task: 'transcribe', timestamps: 'none', priority: 'realtime' } as const),
+      task: 'transcribe',
+      timestamps: 'none',
+      priority: 'realtime',
       fairnessKey: caller.keyId,
     };
     let transcript = '';

@@ -8,10 +8,10 @@ export interface FormFields<Upload> {
   [name: string]: FormValue<Upload>;
 }
 
-/** Max. number of fields per form. */
+/** Maximum number of fields per form. */
 export const MAX_FIELDS = 1000;
 const MAX_DEPTH = 8;
-/** Max. number of characters of a field name in an error message. */
+/** Maximum number of characters of a field name in an error message. */
 const MAX_NAME = 100;
 const NO_LISTS: ReadonlySet<string> = new Set();
 

@@ -56,7 +56,7 @@ export interface ReceivedForm {
 export interface UploadSettings {
   /** An existing folder, see {@link prepareUploadFolder}. */
   readonly folder: string;
-  /** Max. file size in bytes. */
+  /** Maximum file size in bytes. */
   readonly fileBytes: number;
   /** Fields that may be repeated, with or without brackets. */
   readonly lists?: ReadonlySet<string>;
@@ -77,7 +77,7 @@ export interface IncomingFile {
 }
 
 export interface FormSettings<Upload extends object> {
-  /** Max. file size in bytes. */
+  /** Maximum file size in bytes. */
   readonly fileBytes: number;
   /** Fields that may be repeated, with or without brackets. */
   readonly lists?: ReadonlySet<string> | undefined;
@@ -91,7 +91,7 @@ export interface FormSettings<Upload extends object> {
   receiveFile(file: IncomingFile, signal: AbortSignal): Promise<Upload>;
 }
 
-/** Max. body size in bytes of a form with one file, which is the `upload` of its route. */
+/** Maximum body size in bytes of a form with one file, which is the `upload` of its route. */
 export function maxFormBytes(fileBytes: number): number {
   return fileBytes + REST_BYTES;
 }

@@ -12,7 +12,7 @@ import { deletedBody, listBody } from '../response/bodies.ts';
 import { route, strictBody } from '../route.ts';
 import { requireAdmin } from '../security/caller.ts';
 
-/** Max. number of active keys that an organization can create through the API. */
+/** Maximum number of active keys that an organization can create through the API. */
 export const MAX_KEYS = 1000;
 
 const LIMIT = { minimum: 1, maximum: 100, fallback: 20 };

@@ -20,7 +20,7 @@ const KEY_PROTOCOLS = ['openai-insecure-api-key.', 'ext-insecure-api-key.', 'bea
 const AUTH_HINT =
   "Pass it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'. WebSockets in browsers: offer the subprotocols 'realtime' and 'ext-insecure-api-key.<API_KEY>'.";
 
-/** Max. number of different keys per request. Each is looked up. A key header has one, other places rarely any. */
+/** Maximum number of different keys per request. Each is looked up. A key header has one, other places rarely any. */
 const MAX_KEYS = 4;
 
 /**

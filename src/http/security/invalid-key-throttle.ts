@@ -2,7 +2,7 @@ import type { Clock } from '../../contract/core/clock.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 
 const WINDOW_MS = 60_000;
-/** Max. number of senders that are counted. Another sender replaces the first one of the current minute. */
+/** Maximum number of senders that are counted. Another sender replaces the first one of the current minute. */
 export const MAX_SENDERS = 10_000;
 
 /**
@@ -15,7 +15,7 @@ export class InvalidKeyThrottle {
   #windowStartMs: number;
   readonly #counts = new Map<string, number>();
 
-  /** @param perMinute max. number of invalid keys per sender that are not throttled. */
+  /** @param perMinute maximum number of invalid keys per sender that are not throttled. */
   constructor(perMinute: number, clock: Clock) {
     this.#perMinute = perMinute;
     this.#clock = clock;

@@ -130,7 +130,7 @@ export function requestHooks(deps: RequestHookDeps) {
       });
     });
 
-  /** Max. body size of a route that reads its body itself; undefined for all others. */
+  /** Maximum body size of a route that reads its body itself; undefined for all others. */
   function uploadBytes(request: Request, found = deps.routes.at(pathOf(request))): number | undefined {
     return found.find(({ method }) => method === request.method)?.uploadBytes;
   }

@@ -6,15 +6,15 @@ import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
 import { serverOf } from './connection-server.ts';
 
 /**
- * Max. frame size. An append that exceeds the 25 MiB between commits (spec 8) must be received to be answered with an error;
+ * Maximum frame size. An append that exceeds the 25 MiB between commits (spec 8) must be received to be answered with an error;
  * as base64 in JSON it has about 35 MB.
  */
 export const MAX_FRAME_BYTES = 36 * 1024 * 1024;
 /** Seconds without a byte, including pongs, after which the connection is closed. Pings are sent before that. */
 const IDLE_TIMEOUT_S = 120;
-/** Max. bytes buffered for a slow client while more audio is generated for it: one second of 24 kHz PCM as base64. */
+/** Maximum bytes buffered for a slow client while more audio is generated for it: one second of 24 kHz PCM as base64. */
 const MAX_READY_BYTES = 64 * 1024;
-/** Max. bytes buffered in total. The connection of a client that sends requests but does not read is closed. */
+/** Maximum bytes buffered in total. The connection of a client that sends requests but does not read is closed. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** Close codes (RFC 6455, 7.4.1, and the IANA registry). */

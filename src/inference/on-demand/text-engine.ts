@@ -10,7 +10,7 @@ import type { PromptStart, TextEngine, TextEvent, TextRequest } from '../../cont
 import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
 import { loadReport, percentOf, type SharedDownload } from './shared-download.ts';
 
-/** Max. time that a request waits for the load of a model whose files are on disk. */
+/** Maximum time that a request waits for the load of a model whose files are on disk. */
 const LOAD_WAIT_MS = 60_000;
 /** Range of `retry-after` in seconds. */
 const MIN_RETRY_S = 2;

@@ -107,7 +107,7 @@ export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKey
   };
 }
 
-/** @throws ServiceError `key_limit_exceeded` when the organization has reached its max. number of active keys. */
+/** @throws ServiceError `key_limit_exceeded` when the organization has reached its maximum number of active keys. */
 async function checkKeyQuota(
   transaction: Kysely<Tables>,
   organization: string,

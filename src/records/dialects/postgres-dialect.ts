@@ -12,7 +12,7 @@ import pg from 'pg';
 import { ServiceError } from '../../contract/core/error.ts';
 import { type ErrorConverter, toRecordsError } from './query-errors.ts';
 
-/** Max. number of queries that wait for a connection; further ones are rejected. */
+/** Maximum number of queries that wait for a connection; further ones are rejected. */
 export const MAX_WAITING = 5000;
 
 /** Kysely dialect for a `pg` pool, which the driver closes. Errors are `ServiceError`s. */

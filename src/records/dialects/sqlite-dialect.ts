@@ -12,7 +12,7 @@ import {
 import { type ErrorConverter, toRecordsError } from './query-errors.ts';
 import { retryWhileLocked } from './retry-while-locked.ts';
 
-/** Max. number of cached prepared statements; the stores use a few dozen. */
+/** Maximum number of cached prepared statements; the stores use a few dozen. */
 const MAX_STATEMENTS = 200;
 
 /** Kysely dialect for `bun:sqlite`. */

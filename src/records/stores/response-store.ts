@@ -10,14 +10,14 @@ import {
 import { chunks } from '../lib/chunks.ts';
 import type { Records } from '../schema/records.ts';
 
-/** Max. number of responses in a chain, and max. length of their JSON, since a chain is read into memory completely. */
+/** Maximum number of responses in a chain, and maximum length of their JSON, since a chain is read into memory completely. */
 const MAX_CHAIN_LINKS = 1000;
 const MAX_CHAIN_CHARACTERS = 16_000_000;
 /** Rows and ids per statement; engines limit the number of values (PostgreSQL 65,535, SQLite 32,766). */
 const ITEMS_PER_STATEMENT = 5000;
 const IDS_PER_STATEMENT = 5000;
 
-/** Max. number of characters of a caller's id in an error message. */
+/** Maximum number of characters of a caller's id in an error message. */
 const MAX_SHOWN_CHARACTERS = 100;
 
 interface Link {

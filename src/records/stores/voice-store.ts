@@ -15,7 +15,7 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
   const withId = (organization: string, id: string) =>
     ofOrganization(organization).where('id', '=', id as Voice['id']);
 
-  /** @throws ServiceError `voice_limit_exceeded` if the organization has reached its max. number of voices. */
+  /** @throws ServiceError `voice_limit_exceeded` if the organization has reached its maximum number of voices. */
   async function checkVoiceQuota(
     query: Kysely<Tables>,
     organization: string,

@@ -16,13 +16,13 @@ export interface FuzzFindings {
   readonly operations: number;
   readonly requests: number;
   /** Number of failed checks by kind. */
-  readonly faults: Readonly<Record<string, number>>;
+  readonly failures: Readonly<Record<string, number>>;
   /** Output of schemathesis. */
   readonly output: string;
 }
 
 type OutputLine =
-  | { readonly kind: string; readonly faults: number }
+  | { readonly kind: string; readonly failures: number }
   | { readonly operations: number; readonly requests: number; readonly output: string };
 
 /** Name and version of the fuzzer. */
@@ -35,11 +35,11 @@ export async function fuzzApi(
 ): Promise<FuzzFindings> {
   const url = `${service.baseUrl}/swagger/json`;
   const lines = await runPython<OutputLine>(SCRIPT, { url, key: SERVICE_KEY, phases, seed, ...until });
-  const faults: Record<string, number> = {};
+  const failures: Record<string, number> = {};
   let summary = { operations: 0, requests: 0, output: '' };
   for (const line of lines) {
-    if ('kind' in line) faults[line.kind] = line.faults;
+    if ('kind' in line) failures[line.kind] = line.failures;
     else summary = line;
   }
-  return { ...summary, faults };
+  return { ...summary, failures };
 }

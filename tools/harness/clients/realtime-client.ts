@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { check, initial, isQuiet, type State, type TraceEntry } from '../../trace-check/check.ts';
-import { serverEventFault } from '../../trace-check/frame-schema.ts';
+import { serverEventError } from '../../trace-check/frame-schema.ts';
 import { PATIENCE_MS } from '../patience.ts';
 
 /** A received event of the server. */
@@ -188,7 +188,7 @@ export class RealtimeClient {
     this.#note({ from: 'server', frame });
     const { dialect } = this.#state;
     const errors = (dialect === undefined ? (['spec', 'ga'] as const) : [dialect]).map((each) =>
-      serverEventFault(frame, each),
+      serverEventError(frame, each),
     );
     if (errors.every((error) => error !== undefined)) this.#violations.push(`schema: ${errors[0]}`);
     this.events.push(frame as ServerEventFrame);

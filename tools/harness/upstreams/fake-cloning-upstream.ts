@@ -13,7 +13,7 @@ export interface FakeCloningUpstream {
   /** Voices by their lower-cased names. */
   readonly voices: ReadonlyMap<string, Uploaded>;
   /** Bodies of speech requests, in their order. */
-  readonly asked: Readonly<Record<string, unknown>>[];
+  readonly bodies: Readonly<Record<string, unknown>>[];
   /** Number of uploads, including rejected ones. */
   uploads: number;
   /** Number of requested deletions. */
@@ -88,7 +88,7 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
     return Response.json({ success: false, error: 'no such voice' }, { status: 404 });
   };
   const speech = async (body: Record<string, unknown>): Promise<Response> => {
-    upstream.asked.push(body);
+    upstream.bodies.push(body);
     if (typeof body.input !== 'string' || body.input.trim() === '') return rejection('input is empty');
     if (typeof body.ref_audio === 'string') {
       if (body.task_type !== 'Base') return rejection('ref_audio needs the task type Base');
@@ -102,7 +102,7 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
   const upstream: FakeCloningUpstream = {
     baseUrl: `http://127.0.0.1:${server.port}/v1`,
     voices,
-    asked: [],
+    bodies: [],
     uploads: 0,
     deletions: 0,
     isStuck: false,

@@ -164,8 +164,8 @@ export function NewVoicePanel(props: {
               {clip !== undefined && clip.file.size <= MAX_CLIP_BYTES && (
                 <Waveform sound={clip.file} label="Clip preview" />
               )}
-              <Note words={clip?.advice} color="orange" />
-              <Note words={clipError} color="red" />
+              <Note text={clip?.advice} color="orange" />
+              <Note text={clipError} color="red" />
             </Stack>
             <Stack gap="md" miw={0}>
               <TextInput
@@ -215,11 +215,11 @@ function uploadedClip(file: File): Clip {
 const TOO_LARGE = `The clip is larger than ${formatBytes(MAX_CLIP_BYTES)}, the default limit of the service.`;
 const TOO_SHORT = `The clip is shorter than the minimum of ${MIN_SECONDS} s.`;
 
-function Note({ words, color }: { readonly words: string | undefined; readonly color: 'orange' | 'red' }) {
-  if (words === undefined) return null;
+function Note({ text, color }: { readonly text: string | undefined; readonly color: 'orange' | 'red' }) {
+  if (text === undefined) return null;
   return (
     <Alert color={color} variant="light" role="alert" p="sm" icon={<Icon name="warning" />}>
-      {words}
+      {text}
     </Alert>
   );
 }

@@ -94,7 +94,7 @@ describe("voices: 'register'", () => {
     expect(upstream.uploads).toBe(2);
     expect([anna.reads(), bert.reads()]).toEqual([1, 1]);
     expect(upstream.voices.get(anna.id)).toMatchObject({ refText: anna.refText, consent: anna.id });
-    expect(upstream.asked[0]).toEqual({
+    expect(upstream.bodies[0]).toEqual({
       model: 'base',
       input: REQUEST.text,
       voice: anna.id,
@@ -142,7 +142,7 @@ describe("voices: 'register'", () => {
     await synthesizedValues(engine, anna);
     const blank = Array.fromAsync(engine.synthesize({ ...REQUEST, text: ' ', voice: anna }, never));
     await expect(blank).rejects.toMatchObject({ kind: 'upstream', message: /HTTP status 400/ });
-    expect([upstream.uploads, upstream.asked.length]).toEqual([2, 3]);
+    expect([upstream.uploads, upstream.bodies.length]).toEqual([2, 3]);
   });
 
   it('fails the request if the upload fails, and the next request uploads again', async () => {
@@ -153,7 +153,7 @@ describe("voices: 'register'", () => {
       kind: 'upstream',
       code: 'upstream_error',
     });
-    expect(upstream.asked).toEqual([]);
+    expect(upstream.bodies).toEqual([]);
     upstream.maxVoices = 1;
     expect(await synthesizedValues(engine, anna)).toEqual([5]);
   });
@@ -165,7 +165,7 @@ describe("voices: 'register'", () => {
     await expect(synthesizedValues(createEngine('register'), gone)).rejects.toMatchObject({
       kind: 'not_found',
     });
-    expect([upstream.uploads, upstream.asked.length]).toEqual([0, 0]);
+    expect([upstream.uploads, upstream.bodies.length]).toEqual([0, 0]);
   });
 
   it('is not ready if the server is unavailable', async () => {
@@ -238,7 +238,7 @@ describe("voices: 'register'", () => {
   it('uses the configured voice for requests without a voice', async () => {
     const own = Array.fromAsync(createEngine('register').synthesize(REQUEST, never));
     await expect(own).rejects.toMatchObject({ kind: 'upstream' });
-    expect(upstream.asked).toMatchObject([{ voice: 'vivian' }]);
+    expect(upstream.bodies).toMatchObject([{ voice: 'vivian' }]);
     expect(upstream.uploads).toBe(0);
   });
 });
@@ -249,7 +249,7 @@ describe("voices: 'inline'", () => {
     const anna = voiceOf(5);
     expect(await synthesizedValues(engine, anna)).toEqual([5]);
     expect(await synthesizedValues(engine, anna)).toEqual([5]);
-    expect(upstream.asked[0]).toEqual({
+    expect(upstream.bodies[0]).toEqual({
       model: 'base',
       input: REQUEST.text,
       ref_audio: expect.stringMatching(/^data:audio\/wav;base64,UklGR/),
@@ -269,7 +269,7 @@ it("voices: 'none' rejects stored voices and sends nothing", async () => {
     kind: 'invalid_request',
     param: 'voice',
   });
-  expect([upstream.uploads, upstream.asked.length, anna.reads()]).toEqual([0, 0, 0]);
+  expect([upstream.uploads, upstream.bodies.length, anna.reads()]).toEqual([0, 0, 0]);
 });
 
 describe('RegisteredVoices', () => {

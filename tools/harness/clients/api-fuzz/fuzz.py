@@ -55,8 +55,8 @@ tested = re.search(r"Tested: (\d+)", run.stdout)
 # 0: all checks passed, 1: failed checks. With other exit codes, the run was incomplete.
 if run.returncode not in (0, 1) or generated is None or tested is None:
     sys.exit(run.stdout[-4000:] + run.stderr[-4000:])
-for kind, faults in re.findall(r"❌ (\w+ .+): (\d+)$", run.stdout, re.MULTILINE):
-    print(json.dumps({"kind": kind, "faults": int(faults)}))
+for kind, failures in re.findall(r"❌ (\w+ .+): (\d+)$", run.stdout, re.MULTILINE):
+    print(json.dumps({"kind": kind, "failures": int(failures)}))
 if run.returncode == 1:
     print(run.stdout, file=sys.stderr)
 print(json.dumps({"operations": int(tested[1]), "requests": int(generated[1]), "output": run.stdout}))
