@@ -33,6 +33,7 @@ export default defineConfig({
   test: {
     pool: 'threads',
     isolate: false,
+    globalSetup: ['test/setup/group-servers.ts'],
     setupFiles: ['test/setup/property-seed.ts'],
     // Only a test that hangs reaches these limits; a failed wait ends earlier, with a message.
     testTimeout: 5 * PATIENCE_MS,

@@ -4,13 +4,14 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { blobStoreCases, chunks, wholeOf } from '../../test/contract/blob-store.cases.ts';
+import { freshBucket } from '../../test/harness/group-servers.ts';
 import { needs } from '../../test/harness/needs.ts';
 import { type S3Request, startS3Proxy } from '../../test/harness/s3-proxy.ts';
 import { repetitions } from '../../test/harness/tier.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
-import { HAS_S3, type S3Server, startS3 } from '../../tools/harness/servers/s3.ts';
+import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { Secret } from '../contract/core/secret.ts';
 import type { S3BlobSettings } from '../contract/core/settings.ts';
@@ -20,21 +21,11 @@ import { PART_BYTES } from './s3-upload.ts';
 
 const never = new AbortController().signal;
 const AWAY = { kind: 'overloaded', code: 'server_overloaded', retryAfterS: 5 };
-let server: S3Server | undefined;
 
-beforeAll(async () => {
-  if (HAS_S3) server = await startS3();
-});
-afterAll(() => server?.close());
 beforeEach((context) => needs(context, HAS_S3, 'versitygw'));
 
-function started(): S3Server {
-  if (server === undefined) throw new Error('the server was not started');
-  return server;
-}
-
 async function open() {
-  const bucket = await started().freshBucket();
+  const bucket = await freshBucket();
   const blobs = await openS3Blobs(bucket.settings, systemClock);
   onTestFinished(() => blobs.close());
   return { blobs, bucket, ...bucket };
@@ -42,8 +33,8 @@ async function open() {
 
 /** Behind a proxy that passes everything at first. */
 async function openBehindProxy() {
-  const bucket = await started().freshBucket();
-  const proxy = await startS3Proxy(started().endpoint);
+  const bucket = await freshBucket();
+  const proxy = await startS3Proxy(bucket.settings.endpoint);
   const blobs = await openS3Blobs({ ...bucket.settings, endpoint: proxy.endpoint }, systemClock);
   onTestFinished(() => blobs.close());
   return { blobs, proxy, bucket };
@@ -87,8 +78,8 @@ it('are listed without folder marker objects of other tools', async () => {
 });
 
 it('calls `failed` for failed requests, but not for missing blobs', async () => {
-  const { settings } = await started().freshBucket();
-  const proxy = await startS3Proxy(started().endpoint);
+  const { settings } = await freshBucket();
+  const proxy = await startS3Proxy(settings.endpoint);
   let failures = 0;
   const blobs = await openS3Blobs({ ...settings, endpoint: proxy.endpoint }, systemClock, () => {
     failures += 1;
@@ -258,7 +249,7 @@ describe('abandoned uploads', () => {
   const HOUR_MS = 3_600_000;
 
   it('are removed after a day, regardless of their number', async () => {
-    const { settings, heldBytes } = await started().freshBucket();
+    const { settings, heldBytes } = await freshBucket();
     const client = clientOf(settings);
     // In the deep tier more than one page of the server, which has 1000.
     const turns = repetitions(2, 21);
@@ -281,7 +272,7 @@ describe('abandoned uploads', () => {
   });
 
   it('can be removed by several hosts concurrently', async () => {
-    const { settings } = await started().freshBucket();
+    const { settings } = await freshBucket();
     const clock = new ManualClock(systemClock.now());
     const writing = await openS3Blobs(settings, clock);
     onTestFinished(() => writing.close());
@@ -352,7 +343,7 @@ describe('opening the store explains the problem', () => {
     ['without a server', { endpoint: 'http://127.0.0.1:1' }, 'check S3_ENDPOINT'],
   ];
   it.each(wrong)('%s', async (_, change, expected) => {
-    const { settings } = await started().freshBucket();
+    const { settings } = await freshBucket();
     const opened = openS3Blobs({ ...settings, ...change }, systemClock);
     await expect(opened).rejects.toMatchObject({
       name: 'StartError',

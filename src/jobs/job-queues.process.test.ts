@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
 import { type JobMachine, jobQueueCases } from '../../test/contract/job-queue.cases.ts';
+import { freshRedis, groupPostgres } from '../../test/harness/group-servers.ts';
 import { needs } from '../../test/harness/needs.ts';
 import { silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
-import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../tools/harness/servers/postgres.ts';
-import { HAS_REDIS, type RedisServer, startRedis } from '../../tools/harness/servers/redis.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { Secret } from '../contract/core/secret.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
@@ -79,17 +80,13 @@ describe('a table in SQLite', () => {
 });
 
 describe('a table in PostgreSQL', () => {
-  let server: PostgresServer | undefined;
   let records: Records | undefined;
   beforeAll(async () => {
     if (!HAS_POSTGRES) return;
-    server = await startPostgres();
-    records = await openRecords(parsePostgresUrl(await server.freshDatabase()));
+    const { freshDatabase } = await groupPostgres();
+    records = await openRecords(parsePostgresUrl(await freshDatabase()));
   });
-  afterAll(async () => {
-    await records?.close();
-    await server?.close();
-  });
+  afterAll(() => records?.close());
   beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
   jobQueueCases(async (timing) => {
     if (records === undefined) throw new Error('the server was not started');
@@ -99,23 +96,14 @@ describe('a table in PostgreSQL', () => {
 });
 
 describe('BullMQ on Redis', () => {
-  let server: RedisServer | undefined;
-  beforeAll(async () => {
-    if (HAS_REDIS) server = await startRedis();
-  });
-  afterAll(() => server?.close());
   beforeEach((context) => needs(context, HAS_REDIS, 'Redis'));
-  let databases = 0;
   jobQueueCases(async (timing) => {
-    // Redis has 16 databases; each case clears the one that it uses.
-    const database = databases % 16;
-    databases += 1;
-    const target = Number(new URL(server?.url ?? '').port);
+    const server = new URL(await freshRedis());
     const opened: { machine: JobMachine; close(): Promise<void> }[] = [];
     return {
       async machine(tracer) {
-        const proxy = await startCutProxy(target);
-        const url = new Secret(`redis://127.0.0.1:${proxy.port}/${database}`);
+        const proxy = await startCutProxy(Number(server.port));
+        const url = new Secret(`redis://127.0.0.1:${proxy.port}${server.pathname}`);
         const queue = await bullmqJobs({
           url,
           clock: systemClock,

@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest';
+import { freshRedis } from '../../test/harness/group-servers.ts';
 import { needs } from '../../test/harness/needs.ts';
 import { silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
-import { HAS_REDIS, type RedisServer, startRedis } from '../../tools/harness/servers/redis.ts';
+import { HAS_REDIS, startRedis } from '../../tools/harness/servers/redis.ts';
 import { newId } from '../contract/core/id.ts';
 import { Secret } from '../contract/core/secret.ts';
 import { openRedis } from '../redis/open-redis.ts';
@@ -12,23 +13,16 @@ import { callLimits, type OpenCallLimits } from './call-limits.ts';
 import { PROBE_INTERVAL_MS, RedisCircuitBreaker } from './redis-circuit-breaker.ts';
 import { requestLimits } from './request-limits.ts';
 
-let server: RedisServer | undefined;
 const connections: Redis[] = [];
-beforeAll(async () => {
-  if (HAS_REDIS) server = await startRedis();
-});
-afterAll(async () => {
+afterAll(() => {
   for (const connection of connections) connection.disconnect();
-  await server?.close();
 });
 
 /** Connections of several machines to an empty database. */
 async function machines(count: number): Promise<Redis[]> {
-  const opened = await Promise.all(
-    Array.from({ length: count }, () => openRedis(new Secret(server?.url ?? ''))),
-  );
+  const url = new Secret(await freshRedis());
+  const opened = await Promise.all(Array.from({ length: count }, () => openRedis(url)));
   connections.push(...opened);
-  await opened[0]?.flushall();
   return opened;
 }
 

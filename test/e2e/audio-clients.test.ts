@@ -15,7 +15,8 @@ import {
   runScript,
   settingsOf,
 } from '../clients/audio/scenario.ts';
-import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
+import { CHROMIUM, HAS_CHROMIUM } from '../harness/chromium.ts';
+import { openChromium } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { nodePath } from '../harness/node-client.ts';
 import { inDeepTier } from '../harness/tier.ts';
@@ -90,7 +91,7 @@ test('the OpenAI SDK in a web page of another origin', async (context) => {
     fetch: () => new Response(null, { status: 404 }),
   });
   onTestFinished(() => server.stop(true));
-  const browser = await startChromium();
+  const browser = await openChromium();
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
   await page.goto(server.url.href);

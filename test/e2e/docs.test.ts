@@ -1,13 +1,14 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PATIENCE_MS } from '../../tools/harness/patience.ts';
-import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
+import { CHROMIUM, HAS_CHROMIUM } from '../harness/chromium.ts';
 import {
   expectAccessible,
   expectNoSidewaysScroll,
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
+import { openChromium } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { testApp } from '../harness/test-app.ts';
 import { inDeepTier } from '../harness/tier.ts';
@@ -34,7 +35,7 @@ let server: ReturnType<typeof Bun.serve>;
 let browser: Browser;
 beforeAll(async () => {
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
-  if (HAS_CHROMIUM) browser = await startChromium();
+  if (HAS_CHROMIUM) browser = await openChromium();
 });
 afterAll(async () => {
   await browser?.close();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PATIENCE } from '../../tools/harness/patience.ts';
-import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../tools/harness/servers/postgres.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
 import { createBatch, retrieveBatch, uploadInput } from '../../tools/harness/services/batch-service.ts';
 import {
   type FullService,
@@ -13,6 +13,7 @@ import {
 } from '../../tools/harness/services/full-service.ts';
 import { OTHER_KEY, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { extendClip, smallClip } from '../../tools/harness/services/video-service.ts';
+import { groupPostgres } from '../harness/group-servers.ts';
 import { repetitions } from '../harness/tier.ts';
 
 /**
@@ -68,12 +69,6 @@ async function waitUntilCompleted(statusOf: () => Promise<string>): Promise<void
 /** A well-formed id that does not exist. */
 const unknownId = (id: string) => `${id.slice(0, -12)}${'0'.repeat(12)}`;
 
-let postgres: PostgresServer | undefined;
-beforeAll(async () => {
-  if (HAS_POSTGRES) postgres = await startPostgres();
-});
-afterAll(() => postgres?.close());
-
 // The contract cases of the stores check the isolation with both.
 describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (database) => {
   describe.skipIf(database === 'PostgreSQL' && !HAS_POSTGRES)('a resource of another organization', () => {
@@ -99,7 +94,7 @@ describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (
 
     beforeAll(async () => {
       const env =
-        postgres && database === 'PostgreSQL' ? { DATABASE_URL: await postgres.freshDatabase() } : {};
+        database === 'PostgreSQL' ? { DATABASE_URL: await (await groupPostgres()).freshDatabase() } : {};
       full = await launchFullService({ launch: { env } });
       const { service } = full;
       document = await jsonOf<OpenApi>(service.fetch('/swagger/json'));

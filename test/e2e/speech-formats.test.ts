@@ -13,7 +13,8 @@ import {
   SERVICE_KEY,
 } from '../../tools/harness/services/launcher.ts';
 import { HAS_FFPROBE, probedAudio } from '../harness/audio-probe.ts';
-import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
+import { CHROMIUM, HAS_CHROMIUM } from '../harness/chromium.ts';
+import { openChromium } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 import { IS_DEEP_TIER, inDeepTier } from '../harness/tier.ts';
@@ -276,7 +277,7 @@ describe('the process of the encoders', () => {
 inDeepTier(() => {
   test('a browser plays every file to its end', async (context) => {
     needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`);
-    const browser = await startChromium(['--autoplay-policy=no-user-gesture-required']);
+    const browser = await openChromium(['--autoplay-policy=no-user-gesture-required']);
     onTestFinished(() => browser.close());
     const page = await browser.newPage();
     for (const format of CONTAINERS) {

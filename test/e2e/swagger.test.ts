@@ -11,7 +11,8 @@ import {
 } from '../../tools/harness/upstreams/fake-stt-upstream.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 import { startScriptedTextUpstream } from '../../tools/harness/upstreams/scripted-text-upstream.ts';
-import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
+import { CHROMIUM, HAS_CHROMIUM } from '../harness/chromium.ts';
+import { openChromium } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { isPublic } from '../harness/public-paths.ts';
 import { inDeepTier } from '../harness/tier.ts';
@@ -349,7 +350,7 @@ describe('the Swagger page', () => {
   const requests: string[] = [];
   beforeAll(async () => {
     if (!HAS_CHROMIUM) return;
-    browser = await startChromium();
+    browser = await openChromium();
     page = await browser.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()));

@@ -1,7 +1,6 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
-import { type SharedServers, startSharedServers } from '../../tools/harness/batches/batch-sites.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { SPOKEN_RATE_HZ, silence, speak } from '../../tools/harness/media/spoken.ts';
 import { wavFile } from '../../tools/harness/media/wav-files.ts';
@@ -20,6 +19,7 @@ import {
   type FakeCloningUpstream,
   startFakeCloningUpstream,
 } from '../../tools/harness/upstreams/fake-cloning-upstream.ts';
+import { freshBucket, freshRedis, groupPostgres } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 import { repetitions } from '../harness/tier.ts';
@@ -204,19 +204,16 @@ describe('with an upstream server that clones voices', () => {
   });
 
   describe('on two nodes', () => {
-    let servers: SharedServers | undefined;
     beforeEach((context) => {
       needs(context, HAS_POSTGRES && HAS_REDIS && HAS_S3, 'PostgreSQL, Redis and versitygw');
     });
-    afterAll(() => servers?.close());
 
     test('a voice enrolled on one node is used and deleted on the other', async () => {
-      servers = await startSharedServers();
-      const { settings, heldBytes } = await servers.s3.freshBucket();
+      const { settings, heldBytes } = await freshBucket();
       const env = {
         PLUGINS: 'speech,voices',
-        DATABASE_URL: await servers.postgres.freshDatabase(),
-        REDIS_URL: servers.redis.url,
+        DATABASE_URL: await (await groupPostgres()).freshDatabase(),
+        REDIS_URL: await freshRedis(),
         S3_ENDPOINT: settings.endpoint,
         S3_BUCKET: settings.bucket,
         S3_REGION: settings.region,

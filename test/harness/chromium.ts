@@ -1,7 +1,7 @@
 /** Chromium for tests of pages. */
 
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import type { LaunchOptions } from 'playwright-core';
 
 export const CHROMIUM = '/usr/bin/chromium';
 export const HAS_CHROMIUM = existsSync(CHROMIUM);
@@ -12,10 +12,10 @@ export const HAS_CHROMIUM = existsSync(CHROMIUM);
  */
 const UNUSED_FEATURES = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'SpareRendererForSitePerProcess'];
 
-/** Starts a browser. The caller closes it. */
-export function startChromium(args: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({
+/** Options of Playwright to start Chromium. */
+export function chromiumOptions(args: readonly string[] = []): LaunchOptions {
+  return {
     executablePath: CHROMIUM,
     args: ['--no-sandbox', `--disable-features=${UNUSED_FEATURES.join(',')}`, ...args],
-  });
+  };
 }

@@ -7,7 +7,8 @@ import { buildConsole } from '../../scripts/build-console.ts';
 import { withFileLock } from '../../src/kit/storage/file-lock.ts';
 import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
-import { CHROMIUM, HAS_CHROMIUM, startChromium } from './chromium.ts';
+import { CHROMIUM, HAS_CHROMIUM } from './chromium.ts';
+import { openChromium } from './group-servers.ts';
 import { needs } from './needs.ts';
 import { IS_DEEP_TIER } from './tier.ts';
 
@@ -93,7 +94,7 @@ export function unexpectedErrors(consoleErrors: readonly string[]): readonly str
 /** Builds the console if it is outdated, and starts a browser. The caller closes the browser. */
 export async function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   await withFileLock(LOCK, { signal: AbortSignal.timeout(PATIENCE_MS) }, buildConsole);
-  return startChromium(args);
+  return openChromium(args);
 }
 
 /** Options of a console that is opened in a context of its own. */

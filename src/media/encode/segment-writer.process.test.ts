@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../../../test/harness/chromium.ts';
+import { CHROMIUM, HAS_CHROMIUM } from '../../../test/harness/chromium.ts';
+import { openChromium } from '../../../test/harness/group-servers.ts';
 import { needs } from '../../../test/harness/needs.ts';
 import type { NewSegment, ReadSegment, TestSegment } from '../../../test/media/write-segment.ts';
 import { frameRateOf } from './frame-rate.ts';
@@ -159,7 +160,7 @@ test('is played by Chromium to its end', async (context) => {
     fetch: () => new Response(null, { status: 404 }),
   });
   onTestFinished(() => server.stop(true));
-  const browser = await startChromium(['--autoplay-policy=no-user-gesture-required']);
+  const browser = await openChromium(['--autoplay-policy=no-user-gesture-required']);
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
   await page.goto(server.url.href);

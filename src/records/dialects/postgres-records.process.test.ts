@@ -1,21 +1,21 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { usageRecord } from '../../../test/contract/usage-store.cases.ts';
+import { groupPostgres } from '../../../test/harness/group-servers.ts';
 import { needs } from '../../../test/harness/needs.ts';
 import { usageRows } from '../../../test/harness/usage-rows.ts';
-import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../../tools/harness/servers/postgres.ts';
+import { HAS_POSTGRES, startPostgres } from '../../../tools/harness/servers/postgres.ts';
 import { parsePostgresUrl } from '../../kit/validation/postgres-url.ts';
 import { openRecords } from '../open-records.ts';
 import type { Records } from '../schema/records.ts';
 import { DatabaseError } from './database-error.ts';
 import { MAX_WAITING } from './postgres-dialect.ts';
 
-let server: PostgresServer;
+let server: Awaited<ReturnType<typeof groupPostgres>>;
 beforeAll(async () => {
-  if (HAS_POSTGRES) server = await startPostgres();
+  if (HAS_POSTGRES) server = await groupPostgres();
 });
-afterAll(() => (HAS_POSTGRES ? server.close() : undefined));
 beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
 
 const opened: Records[] = [];
@@ -186,21 +186,23 @@ describe('TLS', () => {
 
 describe('queries', () => {
   test('fail as overloaded while the server is unavailable, and work after it recovers', async () => {
+    const own = await startPostgres();
+    onTestFinished(() => own.close());
     const lost: Error[] = [];
-    const records = await open(await server.freshDatabase(), (error) => lost.push(error));
+    const records = await open(await own.freshDatabase(), (error) => lost.push(error));
     const usage = usageRows(records);
     const row = usageRecord();
     await usage.insert(row);
     const running = failure(asleep(60).execute(records.db));
     // Uses another connection than the sleeping query, and leaves it idle.
     expect((await usage.list({ organization: 'a', limit: 1 })).records).toEqual([row]);
-    await server.stop();
+    await own.stop();
     const overloaded = { kind: 'overloaded', retryAfterS: 1, code: 'server_overloaded' };
     expect(await running).toMatchObject(overloaded);
     expect(await failure(usage.list({ organization: 'a', limit: 1 }))).toMatchObject(overloaded);
     expect(await failure(records.db.transaction().execute(async () => 1))).toMatchObject(overloaded);
     expect(lost.length).toBeGreaterThan(0);
-    await server.start();
+    await own.start();
     expect((await usage.list({ organization: 'a', limit: 1 })).records).toEqual([row]);
   });
 

@@ -18,11 +18,12 @@ import {
 import { usageRecord, usageStoreCases } from '../../../test/contract/usage-store.cases.ts';
 import { videoStoreCases } from '../../../test/contract/video-store.cases.ts';
 import { voiceStoreCases } from '../../../test/contract/voice-store.cases.ts';
+import { groupPostgres } from '../../../test/harness/group-servers.ts';
 import { needs } from '../../../test/harness/needs.ts';
 import { inDeepTier } from '../../../test/harness/tier.ts';
 import { usageRows } from '../../../test/harness/usage-rows.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
-import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../../tools/harness/servers/postgres.ts';
+import { HAS_POSTGRES } from '../../../tools/harness/servers/postgres.ts';
 import { newId } from '../../contract/core/id.ts';
 import type { BatchStatus } from '../../contract/stores/batch-store.ts';
 import type { FileRecord } from '../../contract/stores/file-store.ts';
@@ -228,17 +229,13 @@ describe('SQLite in a file', () => {
 });
 
 describe('PostgreSQL', () => {
-  let server: PostgresServer | undefined;
   let records: Records | undefined;
   beforeAll(async () => {
     if (!HAS_POSTGRES) return;
-    server = await startPostgres();
-    records = await openRecords(parsePostgresUrl(await server.freshDatabase()));
+    const { freshDatabase } = await groupPostgres();
+    records = await openRecords(parsePostgresUrl(await freshDatabase()));
   });
-  afterAll(async () => {
-    await records?.close();
-    await server?.close();
-  });
+  afterAll(() => records?.close());
   beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
   // The tables are emptied for every case, because creating a database takes a second.
   storeCases(async () => {

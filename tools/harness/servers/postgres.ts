@@ -70,7 +70,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: folder,
-    max_connections: '60',
+    max_connections: '200',
     shared_buffers: '16MB',
     fsync: 'off',
     ssl: 'on',

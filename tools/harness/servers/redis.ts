@@ -6,6 +6,9 @@ import { runWithParent } from './run-with-parent.ts';
 
 const PROGRAM = Bun.which('redis-server') ?? undefined;
 
+/** Enough for each test of a group to have its own. */
+const DATABASES = 1024;
+
 /** Whether Redis is installed; for `needs(context, HAS_REDIS, 'Redis')`. */
 export const HAS_REDIS = PROGRAM !== undefined;
 
@@ -28,7 +31,10 @@ export async function startRedis(): Promise<RedisServer> {
   if (PROGRAM === undefined) throw new Error('this machine has no Redis: check HAS_REDIS first');
   const folder = await mkdtemp(join(tmpdir(), 'redis-test-'));
   let port = 0;
-  const settings = () => ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+  const settings = () => [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--databases', String(DATABASES)],
+    ...['--dir', folder, '--save', ''],
+  ];
   let running:
     | { readonly shell: Bun.Subprocess<'pipe', 'pipe', 'inherit'>; readonly pid: number }
     | undefined;

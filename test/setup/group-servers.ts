@@ -1,0 +1,96 @@
+import { type BrowserServer, chromium } from 'playwright-core';
+import type { TestProject } from 'vitest/node';
+import { startPostgres } from '../../tools/harness/servers/postgres.ts';
+import { startRedis } from '../../tools/harness/servers/redis.ts';
+import { type S3Bucket, startS3 } from '../../tools/harness/servers/s3.ts';
+import { chromiumOptions } from '../harness/chromium.ts';
+
+/**
+ * Servers that all files of a group of tests share: PostgreSQL, Redis, an S3 server and Chromium. They run in vitest's main
+ * process, start when the first file requests them (`test/harness/group-servers.ts`) and stop after the last file.
+ */
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Origin of the HTTP server that runs the {@link Operations}. */
+    groupServers: string;
+  }
+}
+
+/** vitest's `globalSetup`. Returns the teardown. */
+export default function setUp(project: TestProject): () => Promise<void> {
+  const open = new AsyncDisposableStack();
+  const operations = groupOperations(open);
+  const listener = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const name = new URL(request.url).pathname.slice(1);
+      if (!isOperation(name, operations)) return new Response(`unknown operation ${name}`, { status: 404 });
+      try {
+        const run = operations[name] as (input: unknown) => Promise<unknown>;
+        return Response.json(await run(await request.json()));
+      } catch (error) {
+        return new Response(String(error), { status: 500 });
+      }
+    },
+  });
+  project.provide('groupServers', listener.url.origin);
+  return async () => {
+    await listener.stop(true);
+    await open.disposeAsync();
+  };
+}
+
+export type Operations = ReturnType<typeof groupOperations>;
+
+function isOperation(name: string, operations: Operations): name is keyof Operations {
+  return Object.hasOwn(operations, name);
+}
+
+/** @param open receives the servers; its owner closes them. */
+function groupOperations(open: AsyncDisposableStack) {
+  /** Starts a server once, when it is first needed. */
+  const once = <Server>(start: () => Promise<Server>, close: (server: Server) => Promise<void>) => {
+    let server: Promise<Server> | undefined;
+    return () => {
+      if (server === undefined) {
+        const started = start();
+        server = started;
+        open.defer(() => started.then(close, () => undefined));
+      }
+      return server;
+    };
+  };
+  const postgres = once(startPostgres, (server) => server.close());
+  const redis = once(startRedis, (server) => server.close());
+  const s3 = once(startS3, (server) => server.close());
+  const browser = once(
+    () => chromium.launchServer({ host: '127.0.0.1', ...chromiumOptions() }),
+    (server: BrowserServer) => server.close(),
+  );
+  let redisDatabases = 0;
+  const buckets = new Map<string, S3Bucket>();
+  return {
+    async postgres() {
+      const { port, password, certificateFile } = await postgres();
+      return { port, password, certificateFile };
+    },
+    freshDatabase: async () => (await postgres()).freshDatabase(),
+    /** URL of an empty database of Redis. */
+    async freshRedis() {
+      const { url } = await redis();
+      return `${url}/${redisDatabases++}`;
+    },
+    async freshBucket() {
+      const bucket = await (await s3()).freshBucket();
+      const { secretAccessKey, ...settings } = bucket.settings;
+      buckets.set(settings.bucket, bucket);
+      return { ...settings, secretAccessKey: secretAccessKey.reveal() };
+    },
+    /** @param bucket name of a bucket of {@link freshBucket}. */
+    heldBytes: async (bucket: string) => buckets.get(bucket)?.heldBytes(),
+    browser: async () => (await browser()).wsEndpoint(),
+  };
+}
