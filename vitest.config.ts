@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestUserConfig } from 'vitest/config';
 import { PATIENCE_MS } from './tools/harness/patience.ts';
 
 /** Tests next to the code. */
@@ -16,24 +16,34 @@ const REPEATING = [
   ...new Bun.Glob('{src,server,plugins,packages,test}/**/*.test.ts').scanSync(import.meta.dirname),
 ].filter((path) => readFileSync(path, 'utf8').includes('harness/tier.ts'));
 
+/** Servers that the files of a group share. */
+const GROUP_SERVERS = 'test/setup/group-servers.ts';
+
 /**
  * The files of each group. `scripts/test-runner/groups.ts` describes the groups and runs each in a process of its own. Except in
  * the deep tier, the files of a worker share their modules, which are loaded once.
  */
-const FILES: Readonly<Record<string, { include: string[]; exclude?: string[]; isolate?: true }>> = {
+const FILES: Readonly<Record<string, TestUserConfig>> = {
   unit: { include: SOURCES, exclude: SUFFIXES },
   api: { include: [withSuffix('api')] },
-  process: { include: [withSuffix('process')] },
-  e2e: { include: ['test/**/*.test.ts'], exclude: ['test/deep/**', ...SUFFIXES] },
+  process: { include: [withSuffix('process')], globalSetup: GROUP_SERVERS },
+  e2e: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/deep/**', ...SUFFIXES],
+    globalSetup: GROUP_SERVERS,
+  },
   models: { include: [withSuffix('models')] },
-  deep: { include: ['test/deep/**/*.test.ts', withSuffix('deep'), ...REPEATING], isolate: true },
+  deep: {
+    include: ['test/deep/**/*.test.ts', withSuffix('deep'), ...REPEATING],
+    isolate: true,
+    globalSetup: GROUP_SERVERS,
+  },
 };
 
 export default defineConfig({
   test: {
     pool: 'threads',
     isolate: false,
-    globalSetup: ['test/setup/group-servers.ts'],
     setupFiles: ['test/setup/property-seed.ts'],
     // Only a test that hangs reaches these limits; a failed wait ends earlier, with a message.
     testTimeout: 5 * PATIENCE_MS,

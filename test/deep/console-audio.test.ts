@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
@@ -15,7 +15,7 @@ import {
 } from '../../tools/harness/services/realtime-service.ts';
 import { readWav, wavFile } from '../../web/audio/wav.ts';
 import { READING_TEXTS } from '../../web/pages/voices/reading-texts.ts';
-import { type ConsoleOptions, consoleTests } from '../harness/console-browser.ts';
+import { bytesOf, type ConsoleOptions, consoleTests } from '../harness/console-browser.ts';
 import { durationOf, measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts';
 
 /**
@@ -166,7 +166,7 @@ describe('the speech page', () => {
     await button('Speak').click();
     await expect.poll(() => button('Download WAV').isEnabled(), PATIENCE).toBe(true);
     const [download] = await Promise.all([page.waitForEvent('download'), button('Download WAV').click()]);
-    return readFile(await download.path());
+    return bytesOf(download);
   }
 
   /** Transcribes a file on the page. Returns the shown transcript. */
@@ -210,7 +210,7 @@ describe('the speech page', () => {
     await transcribe(recording);
     const save = page.getByRole('button', { name: 'Download' }).and(page.locator(':visible'));
     const [download] = await Promise.all([page.waitForEvent('download'), save.click()]);
-    const captions = await readFile(await download.path(), 'utf8');
+    const captions = (await bytesOf(download)).toString();
     expect(captions).toMatch(/^WEBVTT\n\n00:00:00\.\d{3} --> 00:00:0\d\.\d{3}\n/);
     expect(captions.replaceAll('\n', ' ')).toContain('book a table');
   });

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { fuzzApi } from '../../tools/harness/clients/api-fuzz.ts';
 import { HAS_PIP } from '../../tools/harness/clients/python.ts';
-import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
-import { launchStubbedService, type StubbedService } from '../../tools/harness/services/stubbed-service.ts';
+import { embeddedService, scriptedService } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { inDeepTier, repetitions } from '../harness/tier.ts';
 
@@ -19,17 +18,12 @@ const TIMEOUT_MS = 240_000;
 beforeEach((context) => needs(context, HAS_PIP, 'Python with pip'));
 
 describe('with scripted upstreams', () => {
-  let stubbed: StubbedService;
-  beforeAll(async () => {
-    stubbed = await launchStubbedService();
-  });
-  afterAll(() => stubbed?.close());
-
   test(
     'every response conforms to the OpenAPI document',
     async () => {
       const until = { examples: repetitions(1, 8) };
-      const findings = await fuzzApi(stubbed.service, { phases: 'examples,fuzzing', seed: SEED, until });
+      const service = await scriptedService();
+      const findings = await fuzzApi(service, { phases: 'examples,fuzzing', seed: SEED, until });
       expect(findings.failures, findings.output).toEqual({});
       expect(findings.operations).toBeGreaterThanOrEqual(16);
       expect(findings.requests).toBeGreaterThan(repetitions(35, 200));
@@ -40,15 +34,10 @@ describe('with scripted upstreams', () => {
 
 inDeepTier(() => {
   describe('with the embedded models', () => {
-    let service: LaunchedService;
-    beforeAll(async () => {
-      service = await launchService();
-    });
-    afterAll(() => service?.stop());
-
     test(
       'responses to the documented examples conform to the OpenAPI document',
       async () => {
+        const service = await embeddedService();
         const findings = await fuzzApi(service, { phases: 'examples', seed: SEED, until: { examples: 1 } });
         expect(findings.failures, findings.output).toEqual({});
         const page = await (await service.fetch('/v1/usage?limit=100')).json();

@@ -1,12 +1,7 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { HAS_PIP, pythonPackages } from '../../tools/harness/clients/python.ts';
-import {
-  type LaunchedService,
-  launchService,
-  NO_TEXT,
-  SERVICE_KEY,
-} from '../../tools/harness/services/launcher.ts';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
 import {
   expectResults,
   expectSentence,
@@ -16,7 +11,7 @@ import {
   settingsOf,
 } from '../clients/audio/scenario.ts';
 import { CHROMIUM, HAS_CHROMIUM } from '../harness/chromium.ts';
-import { openChromium } from '../harness/group-servers.ts';
+import { embeddedService, openChromium } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { nodePath } from '../harness/node-client.ts';
 import { inDeepTier } from '../harness/tier.ts';
@@ -28,11 +23,10 @@ import { inDeepTier } from '../harness/tier.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CLIENTS = join(import.meta.dirname, '../clients/audio');
-let service: LaunchedService;
+let service: ServiceAccess;
 beforeAll(async () => {
-  service = await launchService({ config: NO_TEXT, env: { PLUGINS: 'speech' } });
+  service = await embeddedService();
 });
-afterAll(() => service?.stop());
 
 test('the OpenAI SDK for Node', async () => {
   expectResults(await runScript(nodePath(), 'openai.mjs', settingsOf(service)), OPENAI_CHECKS);
@@ -62,7 +56,7 @@ test('examples/compare_transcripts.py compares the transcripts of two servers', 
   const options = ['--url', url, '--reference-url', url, '--show', 'examples/call.mp3', 'README.md'];
   const child = Bun.spawn(['python3', 'examples/compare_transcripts.py', ...options], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH ?? '', PYTHONPATH, KEY: SERVICE_KEY, OPENAI_API_KEY: SERVICE_KEY },
+    env: { PATH: process.env.PATH ?? '', PYTHONPATH, KEY: service.key, OPENAI_API_KEY: service.key },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [output, errors] = await Promise.all([

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createBatch, type ResultLine, uploadInput } from '../../tools/harness/services/batch-service.ts';
@@ -10,6 +9,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 import {
+  bytesOf,
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
@@ -69,7 +69,7 @@ async function download(page: Page, button: string): Promise<string> {
     page.waitForEvent('download'),
     page.getByRole('button', { name: button }).click(),
   ]);
-  return readFile(await file.path(), 'utf8');
+  return (await bytesOf(file)).toString();
 }
 
 const results = (text: string) =>

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { launchService, NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import {
   consoleTests,
   expectAccessible,
@@ -10,6 +9,7 @@ import {
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
+import { scriptedService } from '../harness/group-servers.ts';
 
 /** Widths and heights of the organization pages, measured in a real browser. */
 
@@ -25,12 +25,7 @@ const ENDPOINTS = [
 const STATUSES = ['completed', 'cancelled', 'failed'];
 const MODEL = 'a-model-with-a-long-name-0.5b-instruct';
 
-const open = consoleTests('/usage', async () => ({
-  service: await launchService({
-    config: `operators = ["a"]\n${NO_MODELS}`,
-    env: { PLUGINS: 'speech,responses' },
-  }),
-}));
+const open = consoleTests('/usage', async () => ({ service: await scriptedService() }));
 
 /** A day of the summary with one row for each endpoint, in descending order of requests. */
 function summaryOf(endpoints: readonly string[]) {

@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { launchService, NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import {
   consoleTests,
   expectAccessible,
@@ -8,12 +7,13 @@ import {
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
+import { scriptedService } from '../harness/group-servers.ts';
 import { replaceAudio } from '../media/page-audio.ts';
 
 /** The page of the pronunciation lexicon in a real browser. The speech is scripted. */
 
 const open = consoleTests('/pronunciation', async () => ({
-  service: await launchService({ config: NO_MODELS, env: { PLUGINS: 'speech' } }),
+  service: await scriptedService(),
 }));
 
 test('an entry is heard before it is saved, saved, heard, replaced and deleted', async () => {

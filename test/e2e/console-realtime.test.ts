@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +8,7 @@ import { FakeSttEngine } from '../doubles/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../doubles/fake-tts-engine.ts';
 import { FakeVadEngine, type ScriptedVadEvent, scriptedTurn } from '../doubles/fake-vad-engine.ts';
 import {
+  bytesOf,
   type ConsoleOptions,
   consoleTests,
   expectAccessible,
@@ -84,15 +84,9 @@ function app(parts: Partial<RealtimeAppParts> = {}) {
 
 const openPage = consoleTests('/realtime', async () => {
   const { baseUrl, stop } = app();
-  const service = {
-    baseUrl,
-    async stop() {
-      await stop();
-      return 0;
-    },
-  };
+  const service = { baseUrl, key: KEY_A, stop };
   const browserArgs = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
-  return { service, browserArgs, key: KEY_A };
+  return { service, browserArgs };
 });
 
 let page: Page;
@@ -174,7 +168,7 @@ function colorsOf(sound: Locator): Promise<number> {
 async function savedTrace(): Promise<{ readonly entries: readonly Entry[] }> {
   const [download] = await Promise.all([page.waitForEvent('download'), button('Download trace').click()]);
   expect(download.suggestedFilename()).toBe('realtime-trace.jsonl');
-  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\n');
+  const lines = (await bytesOf(download)).toString().trimEnd().split('\n');
   return { entries: lines.map((line) => JSON.parse(line) as Entry) };
 }
 

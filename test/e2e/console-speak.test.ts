@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import type { Download, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { launchService, NO_TEXT } from '../../tools/harness/services/launcher.ts';
 import {
@@ -10,6 +9,7 @@ import {
 import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 import { readWav, wavFile } from '../../web/audio/wav.ts';
 import {
+  bytesOf,
   type ConsoleOptions,
   consoleTests,
   expectAccessible,
@@ -96,7 +96,6 @@ beforeEach(() => {
 
 const figure = async (name: string) =>
   (await page.getByText(name, { exact: true }).locator('xpath=following-sibling::*').textContent()) ?? '';
-const bytesOf = async (download: Download) => readFile(await download.path());
 
 /** Synthesizes a text on the page and downloads the WAV file. */
 async function synthesize(text: string): Promise<Buffer> {

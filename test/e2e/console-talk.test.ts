@@ -81,15 +81,9 @@ function app(parts: Partial<RealtimeAppParts> = {}) {
 
 const openPage = consoleTests('/talk', async () => {
   const { url, stop } = app();
-  const service = {
-    baseUrl: baseUrlOf(url),
-    async stop() {
-      await stop();
-      return 0;
-    },
-  };
+  const service = { baseUrl: baseUrlOf(url), key: KEY_A, stop };
   const browserArgs = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
-  return { service, browserArgs, key: KEY_A };
+  return { service, browserArgs };
 });
 const baseUrlOf = (socketUrl: string) => socketUrl.replace('ws', 'http').replace('/v1/realtime', '');
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { BACKGROUND_PATIENCE } from '../../tools/harness/patience.ts';
-import { launchService } from '../../tools/harness/services/launcher.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 import {
   consoleTests,
@@ -14,6 +13,7 @@ import {
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
+import { scriptedService } from '../harness/group-servers.ts';
 import { inDeepTier } from '../harness/tier.ts';
 
 /** The video page in a real browser with the embedded model. */
@@ -25,7 +25,7 @@ const open = consoleTests('/video', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'console-video-'));
   clip = await smallClip(folder);
   await rm(folder, { recursive: true });
-  return { service: await launchService({ config: '', env: { PLUGINS: 'video' } }) };
+  return { service: await scriptedService() };
 });
 
 async function chooseClip(page: Page, name = 'small.mp4', bytes = clip): Promise<void> {

@@ -1,15 +1,9 @@
 /** Speech in every language on the real process, with the models of the default configuration. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { wavHeader } from '../../src/audio/wav.ts';
 import { FRONT_ENDS } from '../../src/text/front-end.ts';
-import {
-  type LaunchedService,
-  launchService,
-  NO_TEXT,
-  OTHER_KEY,
-  SERVICE_KEY,
-} from '../../tools/harness/services/launcher.ts';
+import { embeddedService, type GroupServiceAccess } from '../harness/group-servers.ts';
 import { inDeepTier, repetitions } from '../harness/tier.ts';
 
 const RATE_HZ = 24_000;
@@ -39,22 +33,12 @@ const SHORT_TEXTS: readonly (readonly [language: string, input: string])[] = [
   ['ja', '明日は海に行きます。'],
 ];
 
-/** Of different organizations. */
-const KEYS = [SERVICE_KEY, OTHER_KEY, 'test-key-of-c', 'test-key-of-d'];
-
-let service: LaunchedService;
+let service: GroupServiceAccess;
 beforeAll(async () => {
-  service = await launchService({
-    config: NO_TEXT,
-    env: {
-      PLUGINS: 'speech,partner',
-      API_KEYS: KEYS.map((key, index) => `${key}:organization-${index}`).join(','),
-    },
-  });
+  service = await embeddedService();
 });
-afterAll(() => service?.stop());
 
-const post = (path: string, body: object, key = SERVICE_KEY) =>
+const post = (path: string, body: object, key = service.key) =>
   service.fetch(path, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -74,7 +58,7 @@ async function heard(pcm: Uint8Array<ArrayBuffer>, language: string): Promise<st
   form.set('file', new File([wavHeader(pcm.length, RATE_HZ), pcm], 'speech.wav'));
   const response = await service.fetch('/v1/audio/transcriptions', {
     method: 'POST',
-    headers: { authorization: `Bearer ${SERVICE_KEY}` },
+    headers: { authorization: `Bearer ${service.key}` },
     body: form,
   });
   return ((await response.json()) as { text: string }).text;
@@ -161,15 +145,16 @@ describe('speech', () => {
   });
 
   test('of concurrent requests of several organizations is in the language of each text', async () => {
+    const { keys } = service;
     const texts = SHORT_TEXTS.slice(0, repetitions(2, SHORT_TEXTS.length));
     const spoken = await Promise.all(
       texts.map(([language, input]) => speak({ model: 'tts-1', voice: 'nova', language, input })),
     );
-    const requests = Array.from({ length: repetitions(KEYS.length, 20) }, (_, index) => index % texts.length);
+    const requests = Array.from({ length: repetitions(keys.length, 20) }, (_, index) => index % texts.length);
     const detected = await Promise.all(
       requests.map((text, index) => {
         const [, input] = texts[text] ?? [];
-        return speak({ model: 'tts-1', voice: 'nova', input }, KEYS[index % KEYS.length]);
+        return speak({ model: 'tts-1', voice: 'nova', input }, keys[index % keys.length]);
       }),
     );
     for (const [index, text] of requests.entries()) {

@@ -1,36 +1,22 @@
 /** The pronunciation lexicon of CONFIG and of an organization in every kind of speech, on the real process with Kokoro and a Piper voice. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
-import {
-  type LaunchedService,
-  launchService,
-  NO_RECOGNISER,
-  NO_TEXT,
-  OTHER_KEY,
-  SERVICE_KEY,
-} from '../../tools/harness/services/launcher.ts';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
+import { embeddedService } from '../harness/group-servers.ts';
 
 const RATE_HZ = 24_000;
 const TEXT = 'Tomato';
 /** Sounds that differ from those of the dictionary. */
 const SOUNDS = 'təmˈɑːtoʊ';
 const SSML = `<speak><phoneme ph="${SOUNDS}">Tomato</phoneme></speak>`;
-const CONFIG = `${NO_TEXT}${NO_RECOGNISER}
-[models.piper-en]
-kind = "piper"
-[[lexicon.entries]]
-word = "aubergine"
-respelling = "eggplant"
-`;
 
-let service: LaunchedService;
+let service: ServiceAccess;
 beforeAll(async () => {
-  service = await launchService({ config: CONFIG, env: { PLUGINS: 'speech,partner,realtime' } });
+  service = await embeddedService();
 });
-afterAll(() => service?.stop());
 
-async function send(method: string, path: string, body?: object, key = SERVICE_KEY): Promise<Response> {
+async function send(method: string, path: string, body?: object, key = service.key): Promise<Response> {
   const response = await service.fetch(path, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -40,19 +26,19 @@ async function send(method: string, path: string, body?: object, key = SERVICE_K
   return response;
 }
 
-async function speak(fields: object, key = SERVICE_KEY): Promise<string> {
+async function speak(fields: object, key = service.key): Promise<string> {
   const body = { model: 'svc-tts', response_format: 'pcm', ...fields };
   return hashOf(await (await send('POST', '/v1/audio/speech', body, key)).bytes());
 }
 
-async function speakToPartner(key = SERVICE_KEY): Promise<string> {
+async function speakToPartner(key = service.key): Promise<string> {
   const message = { type: 'voice-request', text: TEXT, sampleRate: RATE_HZ };
   return hashOf(await (await send('POST', '/v1/voices/partner', { message }, key)).bytes());
 }
 
 async function speakRealtime(): Promise<string> {
   const url = `${service.baseUrl.replace('http', 'ws')}/v1/realtime`;
-  const client = await RealtimeClient.connect(url, { headers: { authorization: `Bearer ${SERVICE_KEY}` } });
+  const client = await RealtimeClient.connect(url, { headers: { authorization: `Bearer ${service.key}` } });
   await client.next('session.created');
   client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
   const content = [{ type: 'input_text', text: TEXT }];
@@ -77,7 +63,7 @@ test('a word has the given sounds in HTTP, partner and realtime speech of its or
   expect(await speak({ input: TEXT })).toBe(given);
   expect(await speakToPartner()).toBe(given);
   expect(await speakRealtime()).toBe(given);
-  expect(await speak({ input: TEXT }, OTHER_KEY)).toBe(plain);
+  expect(await speak({ input: TEXT }, service.otherKey)).toBe(plain);
   // SSML takes precedence.
   const own = '<speak><phoneme ph="təmˈeɪɾoʊ">Tomato</phoneme></speak>';
   expect(await speak({ input: own, input_type: 'ssml' })).toBe(plain);
@@ -86,7 +72,7 @@ test('a word has the given sounds in HTTP, partner and realtime speech of its or
 });
 
 test('a Piper voice speaks the sounds of SSML and of the lexicon', async () => {
-  const model = 'piper-en';
+  const model = 'svc-tts-fast';
   const phoneme = (ph: string) =>
     speak({ model, input: `<speak><phoneme ph="${ph}">Red</phoneme></speak>`, input_type: 'ssml' });
   const written = await speak({ model, input: 'Red' });
@@ -95,7 +81,7 @@ test('a Piper voice speaks the sounds of SSML and of the lexicon', async () => {
   expect(given).not.toBe(written);
   await send('PUT', '/v1/audio/lexicon', { word: 'red', language: 'en-US', phonemes: 'ɹˈoʊd' });
   expect(await speak({ model, input: 'Red' })).toBe(given);
-  expect(await speak({ model, input: 'Red' }, OTHER_KEY)).toBe(written);
+  expect(await speak({ model, input: 'Red' }, service.otherKey)).toBe(written);
   await send('DELETE', '/v1/audio/lexicon?word=red&language=en-US');
   expect(await speak({ model, input: 'Red' })).toBe(written);
 });
@@ -103,18 +89,18 @@ test('a Piper voice speaks the sounds of SSML and of the lexicon', async () => {
 test('an entry of CONFIG holds for all organizations, and that of an organization takes precedence', async () => {
   const input = 'The aubergine.';
   // A respelling is text, which each model receives. This one is fast.
-  const speakFast = (text: string, key?: string) => speak({ model: 'piper-en', input: text }, key);
+  const speakFast = (text: string, key?: string) => speak({ model: 'svc-tts-fast', input: text }, key);
   const eggplant = await speakFast('The eggplant.');
-  expect(await speakFast(input, OTHER_KEY)).toBe(eggplant);
+  expect(await speakFast(input, service.otherKey)).toBe(eggplant);
   await send('PUT', '/v1/audio/lexicon', { word: 'Aubergine', respelling: 'potato' });
   expect(await speakFast(input)).toBe(await speakFast('The potato.'));
-  expect(await speakFast(input, OTHER_KEY)).toBe(eggplant);
+  expect(await speakFast(input, service.otherKey)).toBe(eggplant);
 });
 
 test('the words of a response are those of the text', async () => {
   const body = { model: 'svc-tts', input: 'The aubergine is ripe.', response_format: 'pcm' };
   const fields = { stream_format: 'json', timestamps: ['word'] };
-  const response = await send('POST', '/v1/audio/speech', { ...body, ...fields }, OTHER_KEY);
+  const response = await send('POST', '/v1/audio/speech', { ...body, ...fields }, service.otherKey);
   const { words } = (await response.json()) as { words: { word: string; start: number; end: number }[] };
   expect(words.map(({ word }) => word)).toEqual(['The', 'aubergine', 'is', 'ripe.']);
   for (const { start, end } of words) expect(end).toBeGreaterThan(start);

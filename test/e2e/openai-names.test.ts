@@ -1,15 +1,11 @@
 /** OpenAI's model and voice names on the real process, with real models. */
 
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { wavHeader } from '../../src/audio/wav.ts';
 import { wordErrors } from '../../tools/harness/media/transcript-normalizer.ts';
-import {
-  type LaunchedService,
-  launchService,
-  NO_TEXT,
-  SERVICE_KEY,
-} from '../../tools/harness/services/launcher.ts';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
+import { embeddedService } from '../harness/group-servers.ts';
 import { repetitions } from '../harness/tier.ts';
 
 const TEXT = 'Leave your umbrella by the door.';
@@ -21,19 +17,15 @@ const NAMES: readonly (readonly [model: string, voice: string])[] = [
 ];
 const RATE_HZ = 24_000;
 
-let service: LaunchedService;
+let service: ServiceAccess;
 let client: OpenAI;
 beforeAll(async () => {
-  service = await launchService({
-    config: `[models.svc-stt]\nkind = "whisper"\nweights = "tiny.en"\n${NO_TEXT}`,
-    env: { PLUGINS: 'speech,voices' },
-  });
-  client = new OpenAI({ baseURL: `${service.baseUrl}/v1`, apiKey: SERVICE_KEY });
+  service = await embeddedService();
+  client = new OpenAI({ baseURL: `${service.baseUrl}/v1`, apiKey: service.key });
 });
-afterAll(() => service?.stop());
 
 async function get(path: string): Promise<unknown> {
-  const response = await service.fetch(path, { headers: { authorization: `Bearer ${SERVICE_KEY}` } });
+  const response = await service.fetch(path, { headers: { authorization: `Bearer ${service.key}` } });
   expect(response.status).toBe(200);
   return response.json();
 }
@@ -93,11 +85,11 @@ describe('lists', () => {
     const engines = new Map(data.map(({ id, engine }) => [id, engine]));
     expect(engines.get('svc-tts')).toEqual({ kind: 'kokoro' });
     expect(engines.get('tts-1-hd')).toEqual({ kind: 'kokoro', compatibility: 'openai' });
-    expect(engines.get('gpt-4o-transcribe')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
+    expect(engines.get('gpt-4o-transcribe')).toEqual({ kind: 'whisper', weights: 'base' });
     const { models } = (await get('/v1/audio/models')) as { models: { id: string }[] };
     expect(models.map(({ id }) => id)).toEqual([
       ...['svc-tts', 'tts-1', 'tts-1-1106', 'tts-1-hd', 'tts-1-hd-1106', 'gpt-4o-mini-tts'],
-      ...['gpt-4o-mini-tts-2025-03-20', 'gpt-4o-mini-tts-2025-12-15', 'kokoro'],
+      ...['gpt-4o-mini-tts-2025-03-20', 'gpt-4o-mini-tts-2025-12-15', 'kokoro', 'svc-tts-fast'],
     ]);
   });
 

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
-import { NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
-  launchRealtimeService,
-  type RealtimeService,
+  type RealtimeAccess,
   silentPcm,
   spokenPcm,
 } from '../../tools/harness/services/realtime-service.ts';
+import { embeddedService } from '../harness/group-servers.ts';
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 import { inDeepTier } from '../harness/tier.ts';
 
@@ -16,22 +15,19 @@ import { inDeepTier } from '../harness/tier.ts';
 const QUESTION = 'Where does the train to the market leave today?';
 const LONG = 'The first of many sentences that follow each other without an end in sight. '.repeat(12);
 
-let service: RealtimeService;
+let service: RealtimeAccess;
 let clip: Buffer;
 beforeAll(async () => {
-  service = await launchRealtimeService({
-    config: `[models."gpt-4o-mini-transcribe"]\nkind = "whisper"\n${NO_TEXT}`,
-  });
-  clip = await spokenPcm(service, QUESTION);
+  service = await embeddedService();
+  clip = await spokenPcm(service, QUESTION, 'svc-tts-fast');
 });
-afterAll(() => service?.stop());
 
 const SERVER_VAD = {
   audio: { input: { turnDetection: { type: 'server_vad' }, transcription: { model: 'svc-stt' } } },
 };
 
 async function open(config: object = SERVER_VAD): Promise<NodeClient> {
-  const client = openNodeClient('agents.mjs', { url: service.socketUrl, key: SERVICE_KEY, config });
+  const client = openNodeClient('agents.mjs', { url: service.socketUrl, key: service.key, config });
   await client.until('open', ({ kind }) => kind === 'open');
   // The agent updates the session twice.
   await client.event('session.updated');

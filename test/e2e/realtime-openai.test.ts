@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
-import { NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
-  launchRealtimeService,
-  type RealtimeService,
+  type RealtimeAccess,
   silentPcm,
   spokenPcm,
   usageRows,
 } from '../../tools/harness/services/realtime-service.ts';
+import { embeddedService } from '../harness/group-servers.ts';
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 import { repetitions } from '../harness/tier.ts';
 
@@ -19,15 +18,12 @@ import { repetitions } from '../harness/tier.ts';
 const TEXT = 'Please book a table for two people on Friday evening.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
 
-let service: RealtimeService;
+let service: RealtimeAccess;
 let spoken: Buffer;
 beforeAll(async () => {
-  service = await launchRealtimeService({
-    config: `[models."gpt-transcribe"]\nkind = "whisper"\n${NO_TEXT}`,
-  });
-  spoken = await spokenPcm(service, TEXT);
+  service = await embeddedService();
+  spoken = await spokenPcm(service, TEXT, 'svc-tts-fast');
 });
-afterAll(() => service?.stop());
 
 const COMMON = [
   'session.created',
@@ -60,7 +56,7 @@ type Module = `openai/${'beta/' | ''}realtime/${'ws' | 'websocket'}`;
 function open(
   module: Module,
   query = '',
-  key = SERVICE_KEY,
+  key = service.key,
   target: object = { model: 'svc-stt' },
 ): NodeClient {
   const native = module.endsWith('websocket');
@@ -168,7 +164,7 @@ async function expectWords(pcm: Buffer, text: string): Promise<void> {
   const body = new FormData();
   body.set('model', 'svc-stt');
   body.set('file', new File([pcmToWav(pcm, SPEECH_RATE_HZ)], 'speech.wav'));
-  const headers = { 'x-api-key': SERVICE_KEY };
+  const headers = { 'x-api-key': service.key };
   const response = await service.fetch('/v1/audio/transcriptions', { method: 'POST', headers, body });
   const { text: heard } = (await response.json()) as { text: string };
   expect(transcriptWords(heard)).toEqual(transcriptWords(text));
@@ -203,7 +199,7 @@ const MODULES: readonly Module[] = ['openai/realtime/ws', 'openai/realtime/webso
 test.each(MODULES.slice(0, repetitions(1, MODULES.length)))(
   '%s opens a transcription session by its intent, and receives log probabilities',
   async (module) => {
-    const client = open(module, '', SERVICE_KEY, { intent: 'transcription' });
+    const client = open(module, '', service.key, { intent: 'transcription' });
     expect((await client.event('session.created')).session).toMatchObject({ type: 'transcription' });
     const model = 'gpt-live-transcribe';
     const include = ['item.input_audio_transcription.logprobs'];

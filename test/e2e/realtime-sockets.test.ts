@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NO_TEXT, OTHER_KEY, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
-import {
-  launchRealtimeService,
-  type RealtimeService,
-  silentPcm,
-} from '../../tools/harness/services/realtime-service.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type RealtimeAccess, silentPcm } from '../../tools/harness/services/realtime-service.ts';
+import { embeddedService, type GroupServiceAccess } from '../harness/group-servers.ts';
 import { shake as shakeHands } from '../harness/handshake.ts';
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 
 /** WebSocket transport, with the `ws` package in Node and with raw upgrade requests. */
 
-let service: RealtimeService;
+let service: GroupServiceAccess & RealtimeAccess;
 beforeAll(async () => {
-  service = await launchRealtimeService({ config: NO_TEXT });
+  service = await embeddedService();
 });
-afterAll(() => service?.stop());
 
-const headers = { authorization: `Bearer ${SERVICE_KEY}` };
+const headers = () => ({ authorization: `Bearer ${service.key}` });
 
 /** Requests an upgrade and returns the result. */
 const shake = (
@@ -31,7 +26,7 @@ describe('the handshake', () => {
     ['openai-insecure-api-key.', 'realtime'],
   ])('accepts a key with the subprotocol prefix %s and selects %s', async (prefix, protocol) => {
     for (const url of [service.baseUrl, service.tlsUrl]) {
-      for (const offered of [`realtime, ${prefix}${SERVICE_KEY}`, `${prefix}${SERVICE_KEY}, realtime`]) {
+      for (const offered of [`realtime, ${prefix}${service.key}`, `${prefix}${service.key}, realtime`]) {
         const { status, headers: responseHeaders } = await shake(
           { 'sec-websocket-protocol': offered },
           { url },
@@ -43,18 +38,18 @@ describe('the handshake', () => {
 
   test('accepts a key in a header and selects only offered subprotocols', async () => {
     for (const name of ['authorization', 'x-api-key', 'x-partner-secret']) {
-      const value = name === 'authorization' ? headers.authorization : SERVICE_KEY;
+      const value = name === 'authorization' ? headers().authorization : service.key;
       const { status, headers: responseHeaders } = await shake({ [name]: value });
       expect([status, responseHeaders['sec-websocket-protocol']]).toEqual([101, undefined]);
     }
-    const { headers: responseHeaders } = await shake({ ...headers, 'sec-websocket-protocol': 'realtime' });
+    const { headers: responseHeaders } = await shake({ ...headers(), 'sec-websocket-protocol': 'realtime' });
     expect(responseHeaders['sec-websocket-protocol']).toBe('realtime');
   });
 
   test.each(['/v1/models', '/v1/keys', '/v1/usage'])(
     'accepts no key in a subprotocol on %s, which opens no WebSocket',
     async (path) => {
-      const offered = { 'sec-websocket-protocol': `realtime, bearer.${SERVICE_KEY}` };
+      const offered = { 'sec-websocket-protocol': `realtime, bearer.${service.key}` };
       const { status, body } = await shake(offered, { path });
       expect(status).toBe(401);
       expect(JSON.parse(body).error.code).toBe('missing_api_key');
@@ -62,7 +57,7 @@ describe('the handshake', () => {
   );
 
   test('accepts a valid key next to other credentials', async () => {
-    const offered = `realtime, bearer.${SERVICE_KEY}`;
+    const offered = `realtime, bearer.${service.key}`;
     for (const authorization of ['Basic dXNlcjpwYXNz', 'Bearer ', 'Bearer token-of-a-proxy']) {
       expect((await shake({ authorization, 'sec-websocket-protocol': offered })).status).toBe(101);
     }
@@ -71,33 +66,33 @@ describe('the handshake', () => {
   test('ignores repeated slashes in the path', async () => {
     for (const path of ['//v1/realtime', '/v1//realtime', '//v1///realtime?model=svc-stt']) {
       for (const url of [service.baseUrl, service.tlsUrl]) {
-        expect((await shake(headers, { path, url })).status).toBe(101);
+        expect((await shake(headers(), { path, url })).status).toBe(101);
       }
     }
   });
 
   test('ignores unknown query parameters and models', async () => {
     const path = '/v1/realtime?model=gpt-realtime&intent=transcription&colour=red';
-    expect((await shake(headers, { path })).status).toBe(101);
+    expect((await shake(headers(), { path })).status).toBe(101);
   });
 
-  test.each<[string, Record<string, string>, string]>([
-    ['no key', {}, 'missing_api_key'],
-    ['no key among subprotocols', { 'sec-websocket-protocol': 'realtime' }, 'missing_api_key'],
-    ['a wrong key in a header', { authorization: 'Bearer wrong' }, 'invalid_api_key'],
+  test.each<[string, () => Record<string, string>, string]>([
+    ['no key', () => ({}), 'missing_api_key'],
+    ['no key among subprotocols', () => ({ 'sec-websocket-protocol': 'realtime' }), 'missing_api_key'],
+    ['a wrong key in a header', () => ({ authorization: 'Bearer wrong' }), 'invalid_api_key'],
     [
       'a wrong key in a subprotocol',
-      { 'sec-websocket-protocol': 'realtime, bearer.wrong' },
+      () => ({ 'sec-websocket-protocol': 'realtime, bearer.wrong' }),
       'invalid_api_key',
     ],
     [
       'two different valid keys',
-      { authorization: `Bearer ${SERVICE_KEY}`, 'sec-websocket-protocol': `realtime, bearer.${OTHER_KEY}` },
+      () => ({ ...headers(), 'sec-websocket-protocol': `realtime, bearer.${service.otherKey}` }),
       'invalid_api_key',
     ],
   ])('rejects %s with 401 and an error body', async (_, more, code) => {
     for (const url of [service.baseUrl, service.tlsUrl]) {
-      const response = await shake(more, { url });
+      const response = await shake(more(), { url });
       expect(response.status).toBe(401);
       expect(response.headers['content-type']).toMatch(/application\/json/);
       expect(response.headers['x-request-id']).toMatch(/^req_/);
@@ -112,7 +107,7 @@ describe('the handshake', () => {
   });
 
   test('returns 404 for a call_id', async () => {
-    const { status, body } = await shake(headers, { path: '/v1/realtime?call_id=rtc_1' });
+    const { status, body } = await shake(headers(), { path: '/v1/realtime?call_id=rtc_1' });
     expect(status).toBe(404);
     expect(JSON.parse(body).error.message).toEqual(expect.any(String));
   });
@@ -128,7 +123,7 @@ describe('the ws package', () => {
   async function open(options: Readonly<Record<string, unknown>> = {}): Promise<NodeClient> {
     const client = openNodeClient('plain-ws.mjs', {
       url: service.socketUrl,
-      options: { headers, ...options },
+      options: { headers: headers(), ...options },
     });
     await client.event('session.created');
     return client;
@@ -195,7 +190,7 @@ describe('the ws package', () => {
   ])('a browser client that offers %s gets GA event names: %s', async (offer, ga) => {
     const client = openNodeClient('plain-ws.mjs', {
       url: service.socketUrl,
-      protocols: ['realtime', `openai-insecure-api-key.${SERVICE_KEY}`, offer],
+      protocols: ['realtime', `openai-insecure-api-key.${service.key}`, offer],
     });
     expect(await client.until('open', ({ kind }) => kind === 'open')).toMatchObject({ protocol: 'realtime' });
     const content = [{ type: 'input_text', text: 'Hello.' }];
@@ -258,7 +253,8 @@ describe('the ws package', () => {
   });
 });
 
-test('the log has no keys and no texts', () => {
-  expect(service.log().length).toBeGreaterThan(10);
-  expect(service.output()).not.toMatch(/test-key-of|Grüße|client has gone/);
+test('the log has no keys and no texts', async () => {
+  const output = await service.output();
+  expect(output.split('\n').length).toBeGreaterThan(10);
+  expect(output).not.toMatch(/test-key-of|Grüße|client has gone/);
 });

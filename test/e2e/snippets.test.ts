@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { SECTIONS } from '../../src/guide/guide-pages.ts';
 import { HAS_PIP } from '../../tools/harness/clients/python.ts';
-import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
+import { embeddedService } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import {
   bashSyntaxErrors,
@@ -21,7 +22,7 @@ import {
 import { inDeepTier } from '../harness/tier.ts';
 
 /**
- * Runs the code blocks of the README and the guide against one real process with the default models. The default tier runs
+ * Runs the code blocks of the README and the guide against the real process with the default models. The default tier runs
  * - all blocks of the README and of one page;
  * - the bash blocks of the pages that need little synthesis and transcription.
  *
@@ -38,15 +39,6 @@ const WITH_CODE = PAGES.map((page) => ({ page, snippets: snippetsOf(page) })).fi
 
 /** The page whose blocks run in all languages by default. */
 const USUAL_PAGE = `${GUIDE}/embeddings.md`;
-/** A faster speech model in addition, a small language model for conversations. */
-const CONFIG = `
-[models."svc-tts-fast"]
-kind = "piper"
-[models."svc-voice"]
-kind = "conversation"
-llm = "smollm2-135m-instruct"
-tts = "svc-tts-fast"
-`;
 /** Pages whose examples are the same with each speech model. They use the faster one. */
 const ANY_VOICE = ['conversations', 'quick-start', 'partner', 'realtime', 'speech', 'transcription'];
 
@@ -55,11 +47,10 @@ const DEEP_PAGES = ['conversations', 'languages', 'speech', 'transcription', 'vi
 
 const PROGRAMS = { sh: ['bash', 'curl', 'jq'], ts: [], python: ['python3'] } as const;
 
-let service: LaunchedService;
+let service: ServiceAccess;
 beforeAll(async () => {
-  service = await launchService({ config: CONFIG });
+  service = await embeddedService();
 });
-afterAll(() => service?.stop());
 
 // Pages run concurrently. The blocks of a page run in order, because later blocks use files of earlier blocks.
 describe.concurrent.each(WITH_CODE)('$page', ({ page, snippets }) => {
@@ -77,11 +68,7 @@ describe.concurrent.each(WITH_CODE)('$page', ({ page, snippets }) => {
       const missing = PROGRAMS[snippet.language].find((name) => Bun.which(name) === null);
       needs(context, missing === undefined, `${missing}`);
       needs(context, snippet.language !== 'python' || HAS_PIP, 'Python with pip');
-      const { output, written } = await runSnippet(
-        { ...snippet, code: codeOf(snippet) },
-        folder,
-        service.baseUrl,
-      );
+      const { output, written } = await runSnippet({ ...snippet, code: codeOf(snippet) }, folder, service);
       // Every block prints something or writes a file.
       expect(output.trim() + written.join()).not.toBe('');
       for (const name of written) expect(await matchesExtension(join(folder, name)), name).toBe(true);

@@ -4,25 +4,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { PATIENCE_MS } from '../../tools/harness/patience.ts';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
-import {
-  type FakeSttUpstream,
-  startFakeSttUpstream,
-} from '../../tools/harness/upstreams/fake-stt-upstream.ts';
-import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
-import { startScriptedTextUpstream } from '../../tools/harness/upstreams/scripted-text-upstream.ts';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
+import { STUBBED_SPEECH, STUBBED_SPEECH_S } from '../../tools/harness/services/stubbed-service.ts';
 import { CHROMIUM, HAS_CHROMIUM } from '../harness/chromium.ts';
-import { openChromium } from '../harness/group-servers.ts';
+import { openChromium, scriptedService } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { isPublic } from '../harness/public-paths.ts';
 import { inDeepTier } from '../harness/tier.ts';
 
 /** The OpenAPI document of a running service with scripted models, and its page in Chromium. */
-
-/** Length of all speech in s. */
-const SPEECH_S = 1.5;
-/** 16-bit samples. */
-const SPEECH = Buffer.alloc(SPEECH_S * SPEECH_RATE_HZ * 2, 1);
 
 interface Content {
   readonly schema: object;
@@ -59,35 +49,15 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, { readonly anyOf?: readonly object[] }>>;
 }
 
-let service: LaunchedService;
+let service: ServiceAccess;
 let document: OpenApi;
-let voice: FakeUpstream;
-let ear: FakeSttUpstream;
-let text: FakeUpstream;
 beforeAll(async () => {
-  [voice, ear, text] = [startFakeUpstream(), startFakeSttUpstream(), startScriptedTextUpstream()];
-  voice.answer(() => new Response(SPEECH, { headers: { 'content-type': 'audio/pcm' } }));
-  const servers = {
-    'svc-tts': voice,
-    'svc-stt': ear,
-    'smollm2-135m-instruct': text,
-    'all-minilm-l6-v2': text,
-  };
-  const models = Object.entries(servers).map(
-    ([id, { baseUrl }]) =>
-      `[models."${id}"]\nkind = "upstream"\nbase_url = "${baseUrl}"\nmodel = "scripted"\n`,
-  );
-  service = await launchService({ config: models.join('') });
+  service = await scriptedService();
   document = (await (await service.fetch('/swagger/json')).json()) as OpenApi;
 });
-afterAll(async () => {
-  await service?.stop();
-  await Promise.all([voice, ear, text].map((server) => server?.close()));
-});
-
 /** Sends a JSON body. */
 function send(path: string, body: object): Promise<Response> {
-  const headers = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
+  const headers = { 'x-api-key': service.key, 'content-type': 'application/json' };
   return service.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
@@ -166,7 +136,7 @@ describe('JSON request bodies', () => {
   test('are optional for POST /v1/keys', async () => {
     const keys = document.paths['/v1/keys']?.post?.requestBody;
     expect(keys?.required).toBe(false);
-    const headers = { 'x-api-key': SERVICE_KEY };
+    const headers = { 'x-api-key': service.key };
     expect((await service.fetch('/v1/keys', { method: 'POST', headers })).status).toBe(200);
   });
 });
@@ -322,7 +292,7 @@ test('the examples of request bodies get documented responses', async () => {
   );
   await Promise.all(
     examples.map(async ({ path, value, responses }) => {
-      const headers = { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' };
+      const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
       const response = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
       const text = await response.text();
       expect(response.status, `${path}: ${text}`).toBe(MISSING_OBJECT_STATUS[path] ?? 200);
@@ -359,7 +329,7 @@ describe('the Swagger page', () => {
     await page.goto(`${service.baseUrl}/swagger`);
     await page.locator('.btn.authorize').click();
     const bearer = page.locator('.auth-container', { hasText: 'http, Bearer' });
-    await bearer.locator('input').fill(SERVICE_KEY);
+    await bearer.locator('input').fill(service.key);
     await bearer.getByRole('button', { name: 'Apply credentials' }).click();
     await bearer.getByRole('button', { name: 'Close' }).click();
   });
@@ -413,12 +383,16 @@ describe('the Swagger page', () => {
     const player = block.locator('audio');
     await player.waitFor();
     const duration = () => player.evaluate((audio) => (audio as unknown as { duration: number }).duration);
-    await expect.poll(duration).toBeCloseTo(SPEECH_S, 1);
+    await expect.poll(duration).toBeCloseTo(STUBBED_SPEECH_S, 1);
   });
 
   test('transcribes a recording', async () => {
     const { block, status } = await tryOut('POST /v1/audio/transcriptions', async (form) => {
-      const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: pcmToWav(SPEECH, SPEECH_RATE_HZ) };
+      const file = {
+        name: 'speech.wav',
+        mimeType: 'audio/wav',
+        buffer: pcmToWav(STUBBED_SPEECH, SPEECH_RATE_HZ),
+      };
       await form.locator('input[type=file]').setInputFiles(file);
     });
     expect(status).toBe(200);

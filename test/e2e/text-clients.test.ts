@@ -1,20 +1,10 @@
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { HAS_PIP, runPython } from '../../tools/harness/clients/python.ts';
-import {
-  type LaunchedService,
-  launchService,
-  NO_RECOGNISER,
-  NO_SPEAKER,
-  SERVICE_KEY,
-} from '../../tools/harness/services/launcher.ts';
-import type { FakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
-import {
-  FLOWS,
-  scriptedOf,
-  startScriptedTextUpstream,
-} from '../../tools/harness/upstreams/scripted-text-upstream.ts';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
+import { FLOWS, scriptedOf } from '../../tools/harness/upstreams/scripted-text-upstream.ts';
+import { embeddedService, scriptedService } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { nodePath } from '../harness/node-client.ts';
 import { IS_DEEP_TIER, inDeepTier } from '../harness/tier.ts';
@@ -29,8 +19,7 @@ const CLIENTS = { 'ai-sdk.mjs': FLOWS, 'langchain.mjs': FLOWS, 'openai.mjs': [..
 
 type FlowResult = { readonly flow: string; readonly failed?: string; readonly [name: string]: unknown };
 
-let service: LaunchedService;
-afterAll(() => service?.stop());
+let service: ServiceAccess;
 
 /** Runs a client script. Returns the result of each flow. */
 async function run(
@@ -39,7 +28,7 @@ async function run(
   options: { readonly toolChoice: 'auto' | 'required'; readonly maxTokens: number },
 ): Promise<ReadonlyMap<string, FlowResult>> {
   const baseURL = `${service.baseUrl}/v1`;
-  const input = { baseURL, key: SERVICE_KEY, model: MODEL, embedModel: EMBED_MODEL, ...options };
+  const input = { baseURL, key: service.key, model: MODEL, embedModel: EMBED_MODEL, ...options };
   const { PATH = '', HOME = '' } = process.env;
   const child = Bun.spawn([...runtime, join(FOLDER, script), JSON.stringify(input)], {
     env: { PATH, HOME },
@@ -57,20 +46,8 @@ async function run(
 }
 
 describe('with a scripted upstream server', () => {
-  let upstream: FakeUpstream;
   beforeAll(async () => {
-    upstream = startScriptedTextUpstream();
-    const model = (id: string) => `
-      [models."${id}"]
-      kind = "upstream"
-      base_url = "${upstream.baseUrl}"
-      model = "scripted"`;
-    const config = NO_SPEAKER + NO_RECOGNISER + model(MODEL) + model(EMBED_MODEL);
-    service = await launchService({ config, env: { PLUGINS: 'responses' } });
-    return async () => {
-      await service.stop();
-      await upstream.close();
-    };
+    service = await scriptedService();
   });
 
   // The scripts send the same requests in each runtime.
@@ -92,7 +69,7 @@ describe('with a scripted upstream server', () => {
       needs(context, HAS_PIP, 'Python with pip');
       const input = {
         base_url: `${service.baseUrl}/v1`,
-        key: SERVICE_KEY,
+        key: service.key,
         model: MODEL,
         embed_model: EMBED_MODEL,
       };
@@ -120,7 +97,7 @@ describe('with a scripted upstream server', () => {
       expect(description, field).toMatch(/\w/);
     }
     const statusesOf = Object.values(examples).map(async ({ value }) => {
-      const headers = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
+      const headers = { 'x-api-key': service.key, 'content-type': 'application/json' };
       const response = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
       const schema = responses[response.status]?.content['application/json']?.schema;
       expect(schema).toBeDefined();
@@ -154,11 +131,7 @@ interface Documented {
 
 describe('with real models', () => {
   beforeAll(async () => {
-    service = await launchService({
-      config: NO_SPEAKER + NO_RECOGNISER,
-      env: { PLUGINS: 'responses' },
-    });
-    return () => service.stop();
+    service = await embeddedService();
   });
 
   test('openai.mjs returns responses of the expected shape', async () => {

@@ -2,21 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type LaunchedService,
-  launchService,
-  OTHER_KEY,
-  SERVICE_KEY,
-} from '../../tools/harness/services/launcher.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
+import { scriptedService } from '../harness/group-servers.ts';
 
 /** The unmodified OpenAI client against the real process with the embedded model: extend, poll, download. */
 
 const PATIENCE = { interval: 200 };
 
 let clip: Uint8Array<ArrayBuffer>;
-let service: LaunchedService;
+let service: ServiceAccess;
 let client: OpenAI;
 let sent: string[] = [];
 
@@ -24,9 +20,9 @@ beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'video-test-'));
   clip = await smallClip(folder);
   await rm(folder, { recursive: true });
-  service = await launchService({ config: '', env: { PLUGINS: 'video' } });
+  service = await scriptedService();
   client = new OpenAI({
-    apiKey: SERVICE_KEY,
+    apiKey: service.key,
     baseURL: `${service.baseUrl}/v1`,
     fetch: (url, init) => {
       sent.push(`${init?.method} ${new URL(String(url)).pathname}`);
@@ -34,7 +30,6 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => service?.stop());
 
 /** The types of the SDK have no `model` and other values of `seconds`. */
 const extend = (fields: object, by = client) =>
@@ -107,7 +102,7 @@ describe('a video', () => {
   });
 
   test('does not exist for another organization', async () => {
-    const other = new OpenAI({ apiKey: OTHER_KEY, baseURL: `${service.baseUrl}/v1` });
+    const other = new OpenAI({ apiKey: service.otherKey, baseURL: `${service.baseUrl}/v1` });
     const requests = [
       other.videos.retrieve(first.id),
       other.videos.delete(first.id),

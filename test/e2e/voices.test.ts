@@ -8,18 +8,22 @@ import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
 import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
 import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
 import {
-  type LaunchedService,
   launchService,
   NO_RECOGNISER,
   NO_TEXT,
-  OTHER_KEY,
-  SERVICE_KEY,
+  type ServiceAccess,
 } from '../../tools/harness/services/launcher.ts';
 import {
   type FakeCloningUpstream,
   startFakeCloningUpstream,
 } from '../../tools/harness/upstreams/fake-cloning-upstream.ts';
-import { freshBucket, freshRedis, groupPostgres } from '../harness/group-servers.ts';
+import {
+  embeddedService,
+  freshBucket,
+  freshRedis,
+  type GroupServiceAccess,
+  groupPostgres,
+} from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 import { repetitions } from '../harness/tier.ts';
@@ -50,7 +54,7 @@ beforeAll(async () => {
   clip = new File([bytes], 'clip.wav', { type: 'audio/wav' });
 });
 
-const clientOf = (service: LaunchedService, apiKey = SERVICE_KEY) =>
+const clientOf = (service: ServiceAccess, apiKey = service.key) =>
   new OpenAI({ apiKey, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
 
 /** Enrolls the clip as a voice. `ref_text` is not in the types of the SDK. */
@@ -75,19 +79,16 @@ const speech = async (client: OpenAI, voice: string, input = 'Good morning.') =>
   return Buffer.from(await response.arrayBuffer());
 };
 
-const clipOf = async (service: LaunchedService, id: string) =>
+const clipOf = async (service: ServiceAccess, id: string) =>
   Buffer.from(await (await service.fetch(`/v1/audio/voices/${id}/audio`)).arrayBuffer());
 
 describe('with the models of the service', () => {
-  let service: LaunchedService;
+  let service: GroupServiceAccess;
   let client: OpenAI;
   beforeAll(async () => {
-    // `fit_seconds` has no effect any more.
-    const config = `${WITHOUT_MODELS}\n[voices]\nfit_seconds = 1\n`;
-    service = await launchService({ config, env: { PLUGINS: 'speech,voices' } });
+    service = await embeddedService();
     client = clientOf(service);
   });
-  afterAll(() => service?.stop());
 
   test('a voice can be enrolled, used immediately, and deleted', async () => {
     const voice = await enroll(client, { speaker_description: 'An American' });
@@ -124,8 +125,8 @@ describe('with the models of the service', () => {
 
   test('a voice does not exist for another organization', async () => {
     const { id } = await enroll(client);
-    const other = clientOf(service, OTHER_KEY);
-    const headers = { authorization: `Bearer ${OTHER_KEY}` };
+    const other = clientOf(service, service.otherKey);
+    const headers = { authorization: `Bearer ${service.otherKey}` };
     expect((await service.fetch(`/v1/audio/voices/${id}`, { headers })).status).toBe(404);
     expect((await service.fetch(`/v1/audio/voices/${id}/audio`, { headers })).status).toBe(404);
     expect(await (await service.fetch('/v1/audio/voices', { headers })).json()).toMatchObject({ data: [] });
@@ -141,7 +142,7 @@ describe('with the models of the service', () => {
       data: [{ status: 'completed', input_tokens: 0, output_tokens: 0, audio_seconds: duration_s }],
     });
     await client.audio.voices.delete(id);
-    expect(service.output()).not.toMatch(/Secret|harbour/);
+    expect(await service.output()).not.toMatch(/Secret|harbour/);
   });
 
   test('invalid clips are rejected without effect', async () => {

@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { buffer } from 'node:stream/consumers';
+import type { Browser, BrowserContext, Download, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { buildConsole } from '../../scripts/build-console.ts';
 import { withFileLock } from '../../src/kit/storage/file-lock.ts';
 import { PATIENCE_MS } from '../../tools/harness/patience.ts';
-import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { SERVICE_KEY, type ServiceAccess } from '../../tools/harness/services/launcher.ts';
 import { CHROMIUM, HAS_CHROMIUM } from './chromium.ts';
 import { openChromium } from './group-servers.ts';
 import { needs } from './needs.ts';
@@ -21,11 +22,10 @@ const LOCK = join(import.meta.dirname, '../../.cache/setup.lock');
 
 /** Service and browser for the tests of a page. */
 export interface ConsoleSetup {
-  readonly service: Pick<LaunchedService, 'baseUrl' | 'stop'>;
+  /** Stopped after the last test, if this file has launched it. */
+  readonly service: Pick<ServiceAccess, 'baseUrl' | 'key'> & { stop?(): Promise<unknown> };
   /** Command-line arguments of the browser. */
   readonly browserArgs?: readonly string[];
-  /** API key to sign in with; default: {@link SERVICE_KEY}. */
-  readonly key?: string;
 }
 
 /**
@@ -53,7 +53,7 @@ export function consoleTests(
   }, 300_000);
   afterAll(async () => {
     await browser?.close();
-    await setup?.service.stop();
+    await setup?.service.stop?.();
   });
   beforeEach((context) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
   afterEach(async () => {
@@ -65,7 +65,7 @@ export function consoleTests(
   return async (options = {}) => {
     if (setup === undefined || browser === undefined) throw new Error('open the console in a test');
     const baseUrl = options.baseUrl ?? setup.service.baseUrl;
-    const all = { path, key: setup.key ?? SERVICE_KEY, ...options };
+    const all = { path, key: setup.service.key, ...options };
     const isShared = !OWN_CONTEXT.some((name) => name in options);
     let open: OpenConsole;
     if (isShared && shared !== undefined) {
@@ -271,6 +271,9 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
     page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
   await expect.poll(excess).toBeLessThanOrEqual(0);
 }
+
+/** The content of a downloaded file. */
+export const bytesOf = async (download: Download) => buffer(await download.createReadStream());
 
 /** Stores a screenshot in the folder $SCREENSHOTS, if that variable is set. */
 export async function screenshot(

@@ -9,7 +9,7 @@ import { pythonPackages } from '../../tools/harness/clients/python.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { SPOKEN_RATE_HZ, speak } from '../../tools/harness/media/spoken.ts';
 import { wavFile } from '../../tools/harness/media/wav-files.ts';
-import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import type { ServiceAccess } from '../../tools/harness/services/launcher.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 import { encodedFiles } from '../media/media-files.ts';
 
@@ -88,14 +88,14 @@ export async function prepareFolder(folder: string, { page, snippets }: PageCode
  * @returns its output and the names of the files that it wrote.
  * @throws Error with its output if it fails.
  */
-export async function runSnippet(snippet: Snippet, folder: string, baseUrl: string) {
+export async function runSnippet(snippet: Snippet, folder: string, { baseUrl, key }: ServiceAccess) {
   const host = new URL(baseUrl).host;
   const command = await commandOf(snippet, snippet.code.replaceAll(ADDRESS, host), folder);
   const before = await filesOf(folder);
   const { PATH = '', HOME = '' } = process.env;
   const child = Bun.spawn(command.line, {
     cwd: folder,
-    env: { PATH, HOME, CURL_HOME: folder, KEY: SERVICE_KEY, ...command.env },
+    env: { PATH, HOME, CURL_HOME: folder, KEY: key, ...command.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [output, errors] = await Promise.all([

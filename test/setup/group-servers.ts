@@ -1,13 +1,14 @@
-import { type BrowserServer, chromium } from 'playwright-core';
+import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from '../../tools/harness/servers/postgres.ts';
 import { startRedis } from '../../tools/harness/servers/redis.ts';
 import { type S3Bucket, startS3 } from '../../tools/harness/servers/s3.ts';
 import { chromiumOptions } from '../harness/chromium.ts';
+import { embedded, type GroupService, keysOfFile, scripted } from './group-services.ts';
 
 /**
- * Servers that all files of a group of tests share: PostgreSQL, Redis, an S3 server and Chromium. They run in vitest's main
- * process, start when the first file requests them (`test/harness/group-servers.ts`) and stop after the last file.
+ * Servers that all files of a group of tests share: the service, PostgreSQL, Redis, an S3 server and Chromium. vitest's main process
+ * starts them when the first file requests them (`test/harness/group-servers.ts`), and stops them after the last file.
  */
 
 declare module 'vitest' {
@@ -51,25 +52,46 @@ function isOperation(name: string, operations: Operations): name is keyof Operat
 
 /** @param open receives the servers; its owner closes them. */
 function groupOperations(open: AsyncDisposableStack) {
-  /** Starts a server once, when it is first needed. */
-  const once = <Server>(start: () => Promise<Server>, close: (server: Server) => Promise<void>) => {
+  /** Starts a server when it is first needed, and again if it has exited. */
+  const once = <Server>(
+    start: () => Promise<Server>,
+    close: (server: Server) => Promise<void>,
+    hasExited: (server: Server) => boolean = () => false,
+  ) => {
     let server: Promise<Server> | undefined;
-    return () => {
-      if (server === undefined) {
-        const started = start();
-        server = started;
-        open.defer(() => started.then(close, () => undefined));
-      }
+    const startOne = () => {
+      const started = start();
+      open.defer(() => started.then(close, () => undefined));
+      return started;
+    };
+    return async () => {
+      server ??= startOne();
+      const current = server;
+      if (!hasExited(await current)) return current;
+      // Another file may have started one in the meantime.
+      if (server === current) server = startOne();
       return server;
     };
   };
   const postgres = once(startPostgres, (server) => server.close());
   const redis = once(startRedis, (server) => server.close());
   const s3 = once(startS3, (server) => server.close());
-  const browser = once(
-    () => chromium.launchServer({ host: '127.0.0.1', ...chromiumOptions() }),
-    (server: BrowserServer) => server.close(),
-  );
+  const browser = (args: readonly string[]) =>
+    once(
+      () => chromium.launchServer({ host: '127.0.0.1', ...chromiumOptions(args) }),
+      (server) => server.close(),
+    );
+  /** By their arguments. */
+  const browsers = new Map<string, ReturnType<typeof browser>>();
+  const service = (start: () => Promise<GroupService>) =>
+    once(
+      start,
+      ({ close }) => close(),
+      ({ hasExited }) => hasExited(),
+    );
+  const services = { embedded: service(embedded), scripted: service(scripted) };
+  type GroupServiceName = keyof typeof services;
+  let files = 0;
   let redisDatabases = 0;
   const buckets = new Map<string, S3Bucket>();
   return {
@@ -89,8 +111,25 @@ function groupOperations(open: AsyncDisposableStack) {
       buckets.set(settings.bucket, bucket);
       return { ...settings, secretAccessKey: secretAccessKey.reveal() };
     },
-    /** @param bucket name of a bucket of {@link freshBucket}. */
-    heldBytes: async (bucket: string) => buckets.get(bucket)?.heldBytes(),
-    browser: async () => (await browser()).wsEndpoint(),
+    /** @param name of a bucket of {@link freshBucket}. */
+    async heldBytes(name: string) {
+      const bucket = buckets.get(name);
+      if (bucket === undefined) throw new Error(`unknown bucket ${name}`);
+      return bucket.heldBytes();
+    },
+    async browser(args: readonly string[]) {
+      const name = args.join(' ');
+      const started = browsers.get(name) ?? browser(args);
+      browsers.set(name, started);
+      return (await started()).wsEndpoint();
+    },
+    /** A service, with keys of organizations that no other file has. */
+    async service(name: GroupServiceName) {
+      const { baseUrl, tls } = await services[name]();
+      const keys = keysOfFile(files++);
+      return { baseUrl, tls, keys };
+    },
+    /** What a service has printed so far. */
+    serviceOutput: async (name: GroupServiceName) => (await services[name]()).output(),
   };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type PythonOptions, runPython } from '../../../tools/harness/clients/python.ts';
 import { wordErrors } from '../../../tools/harness/media/transcript-normalizer.ts';
-import { type LaunchedService, SERVICE_KEY } from '../../../tools/harness/services/launcher.ts';
+import type { ServiceAccess } from '../../../tools/harness/services/launcher.ts';
 
 const FOLDER = import.meta.dirname;
 export const TEXT = 'The quick brown fox jumps over the lazy dog.';
@@ -14,10 +14,10 @@ const TEXTS = ['The cat sat on the mat.', 'A cat is sitting on a mat.', 'Shares 
 const SPOKEN_S = { atLeast: 2, atMost: 4.5 };
 
 /** Settings of a client: URL and key, and names that clients of OpenAI use, which the service has without configuration. */
-export function settingsOf({ baseUrl }: Pick<LaunchedService, 'baseUrl'>) {
+export function settingsOf({ baseUrl, key }: Pick<ServiceAccess, 'baseUrl' | 'key'>) {
   return {
     baseURL: `${baseUrl}/v1`,
-    key: SERVICE_KEY,
+    key,
     speech: 'tts-1',
     voice: 'alloy',
     transcription: 'whisper-1',

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type LaunchedService, SERVICE_KEY } from '../services/launcher.ts';
+import type { ServiceAccess } from '../services/launcher.ts';
 import { pinnedFor, runPython } from './python.ts';
 
 const SCRIPT = join(import.meta.dirname, 'api-fuzz/fuzz.py');
@@ -30,11 +30,11 @@ export const fuzzedBy = () => pinnedFor(SCRIPT);
 
 /** Sends valid and invalid requests generated from the OpenAPI document, and checks the responses against it. */
 export async function fuzzApi(
-  service: LaunchedService,
+  service: ServiceAccess,
   { phases, seed, until }: FuzzOptions,
 ): Promise<FuzzFindings> {
   const url = `${service.baseUrl}/swagger/json`;
-  const lines = await runPython<OutputLine>(SCRIPT, { url, key: SERVICE_KEY, phases, seed, ...until });
+  const lines = await runPython<OutputLine>(SCRIPT, { url, key: service.key, phases, seed, ...until });
   const failures: Record<string, number> = {};
   let summary = { operations: 0, requests: 0, output: '' };
   for (const line of lines) {

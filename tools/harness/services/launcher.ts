@@ -64,8 +64,17 @@ export interface LaunchOptions {
   readonly main?: string;
 }
 
-export interface LaunchedService {
+/** A service that runs, and keys of two organizations. */
+export interface ServiceAccess {
   readonly baseUrl: string;
+  readonly key: string;
+  /** Of another organization. */
+  readonly otherKey: string;
+  /** Sends a request, with {@link key} unless `init` has headers. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+}
+
+export interface LaunchedService extends ServiceAccess {
   readonly pid: number;
   readonly dataDir: string;
   /** Resolves with the exit code when the process has exited. */
@@ -75,8 +84,6 @@ export interface LaunchedService {
   /** The log lines so far. */
   log(): Record<string, unknown>[];
   signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGUSR2'): void;
-  /** Sends a request, with the key of organization `a` unless `init` has headers. */
-  fetch(path: string, init?: RequestInit): Promise<Response>;
   /**
    * Sends SIGTERM, removes the folders and returns the exit code. Idempotent.
    * @throws Error with the output if the process does not exit in time; it is killed then.
@@ -168,7 +175,7 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
 
   let stopped: Promise<number> | undefined;
   return {
-    baseUrl,
+    ...serviceAccess(baseUrl, SERVICE_KEY, OTHER_KEY),
     pid: child.pid,
     dataDir,
     exited: child.exited.then(async (exitCode) => {
@@ -178,8 +185,6 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
     output: () => output + errors,
     log: () => logLines(output),
     signal: (name) => child.kill(name),
-    fetch: (path, init = {}) =>
-      fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${SERVICE_KEY}` }, ...init }),
     stop() {
       stopped ??= (async () => {
         child.kill('SIGTERM');
@@ -199,6 +204,17 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
       })();
       return stopped;
     },
+  };
+}
+
+/** Access to a service at a URL. */
+export function serviceAccess(baseUrl: string, key: string, otherKey: string): ServiceAccess {
+  return {
+    baseUrl,
+    key,
+    otherKey,
+    fetch: (path, init = {}) =>
+      fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` }, ...init }),
   };
 }
 
@@ -240,10 +256,10 @@ function logLines(output: string): Record<string, unknown>[] {
 }
 
 /** Requests the speech of a text as streamed PCM. */
-export function speakStreamed(service: LaunchedService, input: string): Promise<Response> {
+export function speakStreamed(service: ServiceAccess, input: string): Promise<Response> {
   return service.fetch('/v1/audio/speech', {
     method: 'POST',
-    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
+    headers: { 'x-api-key': service.key, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'svc-tts', input, response_format: 'pcm' }),
   });
 }

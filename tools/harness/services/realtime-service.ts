@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSigned } from '../servers/certificate.ts';
-import { type LaunchedService, type LaunchOptions, launchService, SERVICE_KEY } from './launcher.ts';
+import { type LaunchedService, type LaunchOptions, launchService, type ServiceAccess } from './launcher.ts';
 
 const CONFIG = `
 [models."svc-tts"]
@@ -11,8 +11,8 @@ kind = "piper"
 kind = "whisper"
 `;
 
-/** The real service with real models, listening with and without TLS. */
-export interface RealtimeService extends LaunchedService {
+/** Access to a service with realtime that listens with and without TLS. */
+export interface RealtimeAccess extends ServiceAccess {
   /** `https://localhost:…`, with a self-signed certificate. */
   readonly tlsUrl: string;
   /** `ws://127.0.0.1:…/v1/realtime` */
@@ -21,10 +21,18 @@ export interface RealtimeService extends LaunchedService {
   readonly certificate: string;
 }
 
-/** @param options `config` is added to the configuration of the two models. `env` may name other plugins. */
-export async function launchRealtimeService(
-  options: Pick<LaunchOptions, 'config' | 'env'> = {},
-): Promise<RealtimeService> {
+export type RealtimeService = LaunchedService & RealtimeAccess;
+
+export interface RealtimeOptions extends Pick<LaunchOptions, 'config' | 'env'> {
+  /** Tables of CONFIG that replace those of the two models. */
+  readonly models?: string;
+}
+
+/**
+ * The real service with real models.
+ * @param options `config` is added to the configuration of the models. `env` may name other plugins.
+ */
+export async function launchRealtimeService(options: RealtimeOptions = {}): Promise<RealtimeService> {
   const folder = mkdtempSync(join(tmpdir(), 'realtime-test-'));
   const certificate = join(folder, 'cert.pem');
   const keyFile = join(folder, 'key.pem');
@@ -34,7 +42,7 @@ export async function launchRealtimeService(
   const removed = () => rmSync(folder, { recursive: true, force: true });
   try {
     const service = await launchService({
-      config: CONFIG + (options.config ?? ''),
+      config: (options.models ?? CONFIG) + (options.config ?? ''),
       env: {
         PLUGINS: 'speech,realtime',
         TLS_CERT_FILE: certificate,
@@ -62,11 +70,11 @@ export async function launchRealtimeService(
 }
 
 /** Synthesizes a text: 16-bit samples at 24 kHz. */
-export async function spokenPcm(service: LaunchedService, text: string): Promise<Buffer> {
+export async function spokenPcm(service: ServiceAccess, text: string, model = 'svc-tts'): Promise<Buffer> {
   const response = await service.fetch('/v1/audio/speech', {
     method: 'POST',
-    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'svc-tts', input: text, response_format: 'pcm' }),
+    headers: { 'x-api-key': service.key, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: text, response_format: 'pcm' }),
   });
   if (!response.ok) throw new Error(`speech: ${response.status} ${await response.text()}`);
   return Buffer.from(await response.arrayBuffer());
@@ -83,8 +91,8 @@ export function appends(pcm: Buffer): string[] {
   );
 }
 
-/** The newest usage rows of organization `a`. */
-export async function usageRows(service: LaunchedService, limit: number): Promise<Record<string, unknown>[]> {
+/** The newest usage rows of the organization of the key. */
+export async function usageRows(service: ServiceAccess, limit: number): Promise<Record<string, unknown>[]> {
   const page = (await (await service.fetch(`/v1/usage?limit=${limit}`)).json()) as {
     data: Record<string, unknown>[];
   };
