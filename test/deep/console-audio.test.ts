@@ -34,8 +34,9 @@ let folder: string;
 afterAll(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }));
 const openPage = consoleTests('/realtime', async () => {
   folder = mkdtempSync(join(tmpdir(), 'console-audio-'));
-  const config = `${NO_TEXT}\n`;
-  service = await launchRealtimeService({ config, env: { PLUGINS: 'speech,voices,realtime' } });
+  // Speech is that of Kokoro, because Piper has no stored voices.
+  const models = `[models."svc-stt"]\nkind = "whisper"\n${NO_TEXT}`;
+  service = await launchRealtimeService({ models, env: { PLUGINS: 'speech,voices,realtime' } });
   const clip = Buffer.concat([silentPcm(200), await spokenPcm(service, SAID), silentPcm(1000)]);
   const microphone = join(folder, 'microphone.wav');
   await writeFile(microphone, await wavOf(clip));
