@@ -30,7 +30,7 @@ const API_KEYS = Array.from({ length: MAX_FILES }, (_, file) =>
   .flat()
   .join(',');
 
-/** As many processes for models as files run at the same time. */
+/** Two processes for models, because files that need them run at the same time. */
 const EMBEDDED = `
 [inference]
 workers = 2
