@@ -22,7 +22,7 @@ const PREPARED_SOURCES =
 
 /**
  * Prepares what tests would otherwise prepare within their time limits: the Python packages of clients, the memory snapshot of Python,
- * and the converted graphs of the default models, for which it starts the service once. All results are in the cache of the user.
+ * and the graphs of the default models. To convert the graphs, it starts the service once. All results are in the user's cache.
  */
 export async function prepareTests(root: string): Promise<string> {
   if (HAS_PIP) for (const path of REQUIREMENTS) await pythonPackages(join(root, path));

@@ -1,4 +1,4 @@
-/** Speech in every language on the real process, with the models of the default configuration. */
+/** Speech in every language on the real process, with the default models. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { wavHeader } from '../../src/audio/wav.ts';

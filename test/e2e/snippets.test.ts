@@ -22,7 +22,7 @@ import {
 import { inDeepTier } from '../harness/tier.ts';
 
 /**
- * Runs the code blocks of the README and the guide against the real process with the default models. The default tier runs
+ * Runs the code blocks of the README and the guide against a real service process with the default models. The default tier runs
  * - all blocks of the README and of one page;
  * - the bash blocks of the pages that need little synthesis and transcription.
  *

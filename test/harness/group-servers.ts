@@ -26,7 +26,7 @@ export async function scriptedService(): Promise<GroupServiceAccess> {
   return accessTo('scripted', await call('service', 'scripted'));
 }
 
-/** The service with the models of the default configuration, and with Piper as `svc-tts-fast`. */
+/** The service with the default models, and with Piper as `svc-tts-fast`. */
 export async function embeddedService(): Promise<GroupServiceAccess & RealtimeAccess> {
   const started = await call('service', 'embedded');
   if (started.tls === undefined) throw new Error('the service does not listen with TLS');

@@ -19,7 +19,7 @@ declare module 'vitest' {
 }
 
 /** vitest's `globalSetup`. Returns the teardown. */
-export default function setUp(project: TestProject): () => Promise<void> {
+export default function setup(project: TestProject): () => Promise<void> {
   const open = new AsyncDisposableStack();
   const operations = groupOperations(open);
   const listener = Bun.serve({

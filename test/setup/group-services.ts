@@ -2,7 +2,7 @@ import type { LaunchedService } from '../../tools/harness/services/launcher.ts';
 import { launchRealtimeService } from '../../tools/harness/services/realtime-service.ts';
 import { launchStubbedService } from '../../tools/harness/services/stubbed-service.ts';
 
-/** The services that the files of a group share, with all plugins. Their limits and prices are those of the default configuration. */
+/** The services that the files of a group share. All plugins are on; limits and prices have their defaults. */
 
 /** A started service. */
 export interface GroupService {
@@ -45,7 +45,7 @@ word = "aubergine"
 respelling = "eggplant"
 `;
 
-/** The models of the default configuration, those of {@link EMBEDDED}, and TLS. */
+/** The service with the default models and those of {@link EMBEDDED}, also listening with TLS. */
 export async function embedded(): Promise<GroupService> {
   const service = await launchRealtimeService({
     models: EMBEDDED,

@@ -34,7 +34,7 @@ export function clientEventError(frame: unknown): string | undefined {
 }
 
 function errorOf(frame: unknown, checkers: Checkers): string | undefined {
-  if (!isRecord(frame)) return 'The frame is no JSON object.';
+  if (!isRecord(frame)) return 'The frame is not a JSON object.';
   const checker = checkers.get(frame.type);
   if (checker === undefined) return `Unknown event type ${JSON.stringify(frame.type)}.`;
   const issue = firstIssue(checker, frame);

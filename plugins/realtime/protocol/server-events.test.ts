@@ -138,7 +138,7 @@ describe('the schemas reject', () => {
   });
 
   it.each([null, 'text', 1, [[]]])('%j', (frame) => {
-    expect(serverEventError(frame, 'spec')).toBe('The frame is no JSON object.');
+    expect(serverEventError(frame, 'spec')).toBe('The frame is not a JSON object.');
   });
 });
 
