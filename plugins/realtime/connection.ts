@@ -13,18 +13,18 @@ import type { TranscriptionParams, TurnTranscriptionEvent } from '../../src/list
 import { type SegmentedTurn, TurnSegmenter } from '../../src/listen/turn-segmenter.ts';
 import { Turns } from '../../src/listen/turns.ts';
 import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
-import { FrameQueue } from './frame-queue.ts';
+import { HeldFrames } from './held-frames.ts';
 import { MAX_BUFFERED_BYTES, MAX_PENDING_TURNS, mebibytes } from './limits.ts';
 import { ConnectionMetrics, type RealtimeMetrics } from './metrics.ts';
-import { decodeBase64 } from './protocol/base64.ts';
 import { type ClientEvent, type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
 import { invalidEvent, type ProtocolError, toWireError } from './protocol/errors.ts';
 import type { WireEvent } from './protocol/server-events.ts';
 import { ResponseAudio } from './response-audio.ts';
-import type { VoiceLookupResult } from './session/session.ts';
+import { namedVoice, type VoiceLookupResult } from './session/session.ts';
 import { LOGPROBS } from './session/transcription-hints.ts';
 import { transcriptionModelId } from './session/transcription-models.ts';
 import {
+  type ClientCommand,
   type Effect,
   type Event,
   type InitialState,
@@ -48,13 +48,11 @@ export interface ConnectionDeps
   readonly released: (connection: RealtimeConnection) => void;
 }
 
-type Append = ClientEvent & { readonly type: 'input_audio_buffer.append' };
-
 export class RealtimeConnection implements SocketListener {
   readonly #deps: ConnectionDeps;
   #socket: Socket | undefined;
   readonly #machine: MachineRunner<State, Event, Effect>;
-  readonly #frames: FrameQueue<ClientEvent>;
+  readonly #heldFrames: HeldFrames<ClientEvent>;
   readonly #segmenter: TurnSegmenter;
   readonly #turns: Turns;
   readonly #responseAudio: ResponseAudio;
@@ -72,11 +70,7 @@ export class RealtimeConnection implements SocketListener {
     });
     this.#connectionMetrics = new ConnectionMetrics(deps.metrics, deps.clock);
     const { session } = deps.initialState;
-    this.#frames = new FrameQueue({
-      ...deps,
-      parse: parseClientFrame,
-      deliver: (frame, voice) => this.#deliver(frame, voice),
-    });
+    this.#heldFrames = new HeldFrames({ ...deps, handle: (frame) => this.#handle(frame) });
     this.#segmenter = new TurnSegmenter({
       vad: deps.vad,
       maxBufferedBytes: MAX_BUFFERED_BYTES,
@@ -105,8 +99,11 @@ export class RealtimeConnection implements SocketListener {
     this.#machine.dispatch({ kind: 'opened' });
   }
 
-  received(frame: string | Uint8Array): void {
-    this.#frames.enqueue(frame);
+  received(raw: string | Uint8Array): void {
+    if (this.#socket === undefined) return;
+    const frame = parseClientFrame(raw);
+    const ready = this.#heldFrames.isHolding ? this.#heldFrames.add(frame, raw.length) : frame;
+    if (ready !== undefined) this.#handle(ready);
   }
 
   closed(): void {
@@ -125,34 +122,36 @@ export class RealtimeConnection implements SocketListener {
     this.closed();
   }
 
-  #deliver(frame: ParsedFrame, voice: VoiceLookupResult | undefined): void {
+  #handle(frame: ParsedFrame): void {
     if ('error' in frame) {
       this.#machine.dispatch({ kind: 'frame_rejected', ...frame });
       return;
     }
     const { event } = frame;
     if (event.type === 'input_audio_buffer.append') {
-      this.#append(event);
+      const error = this.#append(event.audio);
+      if (error !== undefined)
+        this.#machine.dispatch({ kind: 'frame_rejected', error, eventId: event.event_id ?? null });
       return;
     }
+    const voiceId = event.type === 'session.update' ? namedVoice(event.session) : undefined;
+    if (voiceId === undefined) this.#dispatch(event);
+    else this.#heldFrames.lookUp(voiceId, (voice) => this.#dispatch(event, voice));
+  }
+
+  /** @param voice result of the lookup of the stored voice that the command names. */
+  #dispatch(command: ClientCommand, voice?: VoiceLookupResult): void {
     this.#machine.dispatch({
       kind: 'command_received',
-      command: event,
+      command,
       voice,
       freshItemId: newId('item_'),
       freshResponseId: newId('resp_'),
     });
   }
 
-  #append({ audio, event_id }: Append): void {
-    const bytes = decodeBase64(audio);
-    const error = bytes === undefined ? NOT_BASE64 : this.#appendError(bytes);
-    if (error !== undefined)
-      this.#machine.dispatch({ kind: 'frame_rejected', error, eventId: event_id ?? null });
-  }
-
   /** Appends the audio. Returns an error if it is not accepted. */
-  #appendError(bytes: Uint8Array): ProtocolError | undefined {
+  #append(bytes: Uint8Array): ProtocolError | undefined {
     if (this.#isInputStopped) return undefined;
     // Under server_vad commits are automatic, so the audio that would lead to one is rejected instead.
     const { session, transcription } = this.#machine.state;
@@ -273,7 +272,7 @@ export class RealtimeConnection implements SocketListener {
   async #release(): Promise<void> {
     this.#segmenter.close();
     try {
-      await Promise.all([this.#frames.close(), this.#turns.close(), this.#responseAudio.close()]);
+      await Promise.all([this.#heldFrames.close(), this.#turns.close(), this.#responseAudio.close()]);
     } finally {
       this.#deps.audioMemory.end();
       this.#deps.released(this);
@@ -289,10 +288,6 @@ function toWireEvent(event: TurnTranscriptionEvent): TranscriptionEvent {
 const SHUTTING_DOWN = 'The server is shutting down.';
 const SERVER_FAILED = 'Internal server error.';
 
-const NOT_BASE64 = invalidEvent(
-  "'audio' must be base64 (RFC 4648, section 4): A-Z a-z 0-9 + /, with padding and without line breaks.",
-  'audio',
-);
 const EMPTY_BUFFER = invalidEvent(
   'The audio buffer is empty: append audio before you commit. Under server_vad, turns are committed automatically.',
 );

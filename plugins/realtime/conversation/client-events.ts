@@ -1,7 +1,7 @@
 /** Client events of a conversation, and their conversion to items and commands. */
 
 import { type Static, type TObject, Type } from '@sinclair/typebox';
-import { newId } from '../../../src/contract/core/id.ts';
+import { type Id, newId } from '../../../src/contract/core/id.ts';
 import type { Item } from '../../../src/conversation/items/item.ts';
 import { type Frozen, nullable, open } from '../../../src/kit/validation/schemas.ts';
 import {
@@ -16,7 +16,8 @@ import {
   SystemMessage,
   UserMessage,
 } from '../protocol/client-events.ts';
-import { frameParser } from '../protocol/frame-parser.ts';
+import { type DecodedEvent, frameParser } from '../protocol/frame-parser.ts';
+import { namedVoice } from '../session/session.ts';
 
 /** Pipecat sends the text of the assistant as `input_text`. */
 const AssistantMessage = open({
@@ -77,7 +78,8 @@ const EVENTS = [
   clientEvent('output_audio_buffer.clear', {}),
 ] as const;
 
-export type ConversationClientEvent = Frozen<Static<(typeof EVENTS)[number]>>;
+/** A client event, with decoded audio. */
+export type ConversationClientEvent = DecodedEvent<Frozen<Static<(typeof EVENTS)[number]>>>;
 export type ClientItem = Frozen<Static<typeof ClientItemSchema>>;
 
 /** Schemas of all client events by `type`. */
@@ -88,10 +90,10 @@ export const CONVERSATION_CLIENT_EVENT_SCHEMAS: ReadonlyMap<string, TObject> = n
 /** Parses a frame. Never throws; an invalid frame results in an error. */
 export const parseConversationFrame = frameParser<ConversationClientEvent>(CONVERSATION_CLIENT_EVENT_SCHEMAS);
 
-/** The part of an event that may name a stored voice. */
-export function voiceSource(event: ConversationClientEvent): unknown {
-  if (event.type === 'session.update') return event.session;
-  return event.type === 'response.create' ? event.response : undefined;
+/** Returns the id that may be that of a stored voice, if an event names one. */
+export function voiceOfEvent(event: ConversationClientEvent): Id<'tts-vc-voice_'> | undefined {
+  if (event.type === 'session.update') return namedVoice(event.session);
+  return event.type === 'response.create' && event.response != null ? namedVoice(event.response) : undefined;
 }
 
 /** Items and references of `response.create`. */

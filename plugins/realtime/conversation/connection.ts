@@ -13,16 +13,15 @@ import { TURN_STAGES, type TurnTiming } from '../../../src/conversation/turn-tim
 import { CLOSE, type Socket, type SocketListener } from '../../../src/http/transport/socket.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { hasNamedVoice, type VoiceLookup } from '../../../src/speak/stored-voices.ts';
-import { FrameQueue } from '../frame-queue.ts';
+import { HeldFrames } from '../held-frames.ts';
 import { ConnectionMetrics, type RealtimeMetrics } from '../metrics.ts';
-import { decodeBase64 } from '../protocol/base64.ts';
 import type { Dialect } from '../protocol/dialect.ts';
 import type { ParsedEvent } from '../protocol/frame-parser.ts';
 import type { VoiceLookupResult } from '../session/session.ts';
 import { spokenLanguagesOf } from '../session/spoken-language.ts';
 import { type OutgoingEvent, toBetaEvent } from './beta-events.ts';
 import { type ConversationRequest, requestEffects, sessionParams } from './client-commands.ts';
-import { type ConversationClientEvent, parseConversationFrame, voiceSource } from './client-events.ts';
+import { type ConversationClientEvent, parseConversationFrame, voiceOfEvent } from './client-events.ts';
 import {
   type ConversationSession,
   initialConversationSession,
@@ -53,7 +52,7 @@ const RESERVED_OUTPUT_TOKENS = 1024;
 
 export class ConversationConnection implements SocketListener {
   readonly #deps: ConversationConnectionDeps;
-  readonly #frames: FrameQueue<ConversationClientEvent>;
+  readonly #heldFrames: HeldFrames<ConversationClientEvent>;
   readonly #conversation: Conversation;
   readonly #metrics: ConnectionMetrics;
   #socket: Socket | undefined;
@@ -64,12 +63,7 @@ export class ConversationConnection implements SocketListener {
     this.#metrics = new ConnectionMetrics(deps.metrics, deps.clock);
     const { model, modelId, clock } = deps;
     this.#session = initialConversationSession(newId('sess_'), model, unixSeconds(clock), modelId);
-    this.#frames = new FrameQueue({
-      ...deps,
-      parse: parseConversationFrame,
-      voiceSource,
-      deliver: (frame, voice) => this.#deliver(frame, voice),
-    });
+    this.#heldFrames = new HeldFrames({ ...deps, handle: (frame) => this.#handle(frame) });
     this.#conversation = new Conversation({
       ...deps,
       conversationId: newId('conv_'),
@@ -90,8 +84,11 @@ export class ConversationConnection implements SocketListener {
     this.#send({ type: 'session.created', ...this.#wireSession() });
   }
 
-  received(frame: string | Uint8Array): void {
-    this.#frames.enqueue(frame);
+  received(raw: string | Uint8Array): void {
+    if (this.#socket === undefined) return;
+    const frame = parseConversationFrame(raw);
+    const ready = this.#heldFrames.isHolding ? this.#heldFrames.add(frame, raw.length) : frame;
+    if (ready !== undefined) this.#handle(ready);
   }
 
   closed(): void {
@@ -119,25 +116,27 @@ export class ConversationConnection implements SocketListener {
     };
   }
 
-  #deliver(frame: ParsedEvent<ConversationClientEvent>, voice: VoiceLookupResult | undefined): void {
+  #handle(frame: ParsedEvent<ConversationClientEvent>): void {
     if ('error' in frame) {
       const { message, param } = frame.error;
       this.#conversation.reject(invalidRequestError(frame.openaiCode, message, param), frame.eventId);
       return;
     }
     const { event } = frame;
-    if (event.type === 'input_audio_buffer.append') this.#append(event.audio, event.event_id ?? null);
-    else this.#request(event, voice, event.event_id ?? null);
+    if (event.type === 'input_audio_buffer.append') {
+      const error = this.#conversation.append(event.audio);
+      if (error !== undefined) this.#conversation.reject(error, event.event_id ?? null);
+      return;
+    }
+    const voiceId = voiceOfEvent(event);
+    if (voiceId === undefined) this.#request(event);
+    else this.#heldFrames.lookUp(voiceId, (voice) => this.#request(event, voice));
   }
 
-  #append(audio: string, eventId: string | null): void {
-    const bytes = decodeBase64(audio);
-    const error = bytes === undefined ? NOT_BASE64 : this.#conversation.append(bytes);
-    if (error !== undefined) this.#conversation.reject(error, eventId);
-  }
-
-  #request(event: ConversationRequest, lookup: VoiceLookupResult | undefined, eventId: string | null): void {
+  /** @param lookup result of the lookup of the stored voice that the event names. */
+  #request(event: ConversationRequest, lookup?: VoiceLookupResult): void {
     const conversation = this.#conversation;
+    const eventId = event.event_id ?? null;
     const { model, tts } = this.#deps;
     const { hasSpoken } = conversation;
     const hasVoice = (name: string) => hasNamedVoice(tts.get(model.tts), name);
@@ -182,7 +181,7 @@ export class ConversationConnection implements SocketListener {
   }
 
   async #released(): Promise<void> {
-    await this.#frames.close();
+    await this.#heldFrames.close();
     this.#deps.released(this);
   }
 }
@@ -199,9 +198,3 @@ const CODES: Readonly<Record<CloseReason, number>> = {
   expired: CLOSE.normal,
   insufficient_quota: CLOSE.policy,
 };
-
-const NOT_BASE64 = invalidRequestError(
-  'invalid_value',
-  "'audio' must be base64 (RFC 4648, section 4): A-Z a-z 0-9 + /, with padding and without line breaks.",
-  'audio',
-);

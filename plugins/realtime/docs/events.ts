@@ -1,6 +1,6 @@
 /** Descriptions and examples of all events for the AsyncAPI document. */
 
-import type { ClientEvent } from '../protocol/client-events.ts';
+import type { SentEvent } from '../protocol/client-events.ts';
 import type {
   ServerEvent,
   ServerEventOf,
@@ -16,7 +16,7 @@ interface EventDoc<Event> {
 }
 
 type ClientDocs = {
-  readonly [Type in ClientEvent['type']]: EventDoc<Extract<ClientEvent, { readonly type: Type }>>;
+  readonly [Type in SentEvent['type']]: EventDoc<Extract<SentEvent, { readonly type: Type }>>;
 };
 type ServerDocs = { readonly [Type in ServerEvent['type']]: EventDoc<ServerEventOf<Type>> };
 

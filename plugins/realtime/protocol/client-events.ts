@@ -3,7 +3,7 @@
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { type Frozen, nullable, open } from '../../../src/kit/validation/schemas.ts';
 import { MAX_EVENT_ID_CHARACTERS } from '../limits.ts';
-import { frameParser, type ParsedEvent } from './frame-parser.ts';
+import { type DecodedEvent, frameParser, type ParsedEvent } from './frame-parser.ts';
 
 // Every object is open: newer clients send fields that this service does not know.
 
@@ -114,8 +114,10 @@ const EVENTS = [
 /** Name of `session.update` in the beta protocol. */
 const BETA_SESSION_UPDATE = clientEvent('transcription_session.update', { session: AnyObject });
 
-/** A client event with all required fields, in wire names. */
-export type ClientEvent = Frozen<Static<(typeof EVENTS)[number]>>;
+/** A client event with all required fields, as it is sent. */
+export type SentEvent = Frozen<Static<(typeof EVENTS)[number]>>;
+/** A client event with decoded audio. */
+export type ClientEvent = DecodedEvent<SentEvent>;
 
 const KNOWN: readonly TObject[] = [...EVENTS, BETA_SESSION_UPDATE];
 
@@ -126,14 +128,7 @@ export const CLIENT_EVENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
 
 export type ParsedFrame = ParsedEvent<ClientEvent>;
 
-const parse = frameParser<ClientEvent | Static<typeof BETA_SESSION_UPDATE>>(CLIENT_EVENT_SCHEMAS);
-
 /** Parses a frame. Never throws; an invalid frame results in an error. */
-export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
-  const parsed = parse(frame);
-  if ('error' in parsed) return parsed;
-  const { event } = parsed;
-  return {
-    event: event.type === 'transcription_session.update' ? { ...event, type: 'session.update' } : event,
-  };
-}
+export const parseClientFrame = frameParser<ClientEvent>(CLIENT_EVENT_SCHEMAS, {
+  'transcription_session.update': 'session.update',
+});

@@ -6,7 +6,15 @@ import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
 import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
 import { MAX_DEPTH, MAX_EVENT_CHARACTERS, MAX_EVENT_ID_CHARACTERS, MAX_VALUES } from '../limits.ts';
+import { decodeBase64 } from './base64.ts';
 import { invalidEvent, type ProtocolError } from './errors.ts';
+
+const APPEND = 'input_audio_buffer.append';
+
+/** An event whose audio is decoded from base64. */
+export type DecodedEvent<Event> = Event extends { readonly type: typeof APPEND }
+  ? Omit<Event, 'audio'> & { readonly audio: Uint8Array }
+  : Event;
 
 export type ParsedEvent<Event> = { readonly event: Event } | RejectedFrame;
 
@@ -20,10 +28,12 @@ export interface RejectedFrame {
 
 /**
  * Returns a parser of frames. It never throws; an invalid frame results in an error.
- * @param schemas schemas of all events by `type`, whose values have the type `Event`.
+ * @param schemas schemas of all events by `type`, whose values have the type `Event` when their audio is decoded.
+ * @param aliases types that are replaced, with the type of the result.
  */
 export function frameParser<Event>(
   schemas: ReadonlyMap<string, TObject>,
+  aliases: Readonly<Record<string, string>> = {},
 ): (frame: string | Uint8Array) => ParsedEvent<Event> {
   const checkers = new Map([...schemas].map(([type, schema]) => [type, TypeCompiler.Compile(schema)]));
   const types = [...checkers.keys()].map((type) => JSON.stringify(type)).join(', ');
@@ -49,7 +59,14 @@ export function frameParser<Event>(
       return rejected('invalid_event', "The frame must be a JSON object with a 'type'.", 'type');
     const invalid = validateEvent(value, frame.length);
     if (invalid !== undefined) return { ...invalid, eventId: readableEventId(value) };
-    return { event: value as Event };
+    const { type, audio } = value as { readonly type: string; readonly audio?: string };
+    if (type === APPEND) {
+      const bytes = decodeBase64(audio ?? '');
+      if (bytes === undefined) return { ...NOT_BASE64, eventId: readableEventId(value) };
+      return { event: { ...value, audio: bytes } as Event };
+    }
+    const alias = aliases[type];
+    return { event: (alias === undefined ? value : { ...value, type: alias }) as Event };
   }
 
   /**
@@ -75,7 +92,7 @@ export function frameParser<Event>(
       error: invalidEvent(`${type} rejected: ${reason}.`, param),
       openaiCode,
     });
-    if (type !== 'input_audio_buffer.append') {
+    if (type !== APPEND) {
       if (characters > MAX_EVENT_CHARACTERS) {
         return reject(`the event may have at most ${MAX_EVENT_CHARACTERS} characters`);
       }
@@ -89,6 +106,14 @@ export function frameParser<Event>(
 
   return parse;
 }
+
+const NOT_BASE64: Omit<RejectedFrame, 'eventId'> = {
+  error: invalidEvent(
+    "'audio' must be base64 (RFC 4648, section 4): A-Z a-z 0-9 + /, with padding and without line breaks.",
+    'audio',
+  ),
+  openaiCode: 'invalid_value',
+};
 
 function readableEventId({ event_id }: Readonly<Record<string, unknown>>): string | null {
   return typeof event_id === 'string' && event_id.length <= MAX_EVENT_ID_CHARACTERS ? event_id : null;
