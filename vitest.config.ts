@@ -44,6 +44,8 @@ export default defineConfig({
   test: {
     pool: 'threads',
     isolate: false,
+    // Bun loads the modules itself, as it does in the service. No test replaces a module.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     setupFiles: ['test/setup/property-seed.ts'],
     // Only a test that hangs reaches these limits; a failed wait ends earlier, with a message.
     testTimeout: 5 * PATIENCE_MS,

@@ -1,6 +1,6 @@
 import type { Group } from './groups.ts';
 import { type FileResult, hasFailed } from './progress.ts';
-import { runVitest } from './run-vitest.ts';
+import { runVitest, type VitestResult, type VitestRun } from './run-vitest.ts';
 
 /** More failed files are a defect, not bad luck: they do not run again. */
 const MAX_RERUNS = 6;
@@ -42,15 +42,19 @@ export interface TestOutcome {
 /**
  * Runs the groups of a plan one after another, and then, alone, the files that failed. A failure in a strict group ends the
  * run, because its tests depend on nothing that a second run could change.
+ * @param runFiles runs the files of one group. Default: with vitest.
  */
-export async function runPlan(plan: TestPlan): Promise<TestOutcome> {
+export async function runPlan(
+  plan: TestPlan,
+  runFiles: (run: VitestRun) => Promise<VitestResult> = runVitest,
+): Promise<TestOutcome> {
   const files = new Map<string, FileResult>();
   const errors: string[] = [];
   const durations: string[] = [];
   const failures: { group: Group; result: FileResult }[] = [];
 
   const run = async ({ group, files: selected = [] }: TestStep, env = plan.env) => {
-    const found = await runVitest({
+    const found = await runFiles({
       root: plan.root,
       args: [`--project=${group.name}`, `--maxWorkers=${group.workers}`, ...selected],
       env,

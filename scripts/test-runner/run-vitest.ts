@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { loadOfMachine } from './machine-load.ts';
 import { type FileResult, hasFailed, PROGRESS_FILE, ProgressReader } from './progress.ts';
 
-const ROOT = resolve(import.meta.dir, '../..');
-const REPORTER = join(import.meta.dir, 'progress-reporter.ts');
+const ROOT = resolve(import.meta.dirname, '../..');
+const REPORTER = join(import.meta.dirname, 'progress-reporter.ts');
 const POLL_MS = 500;
 /** Time for vitest to end after SIGTERM. */
 const GRACE_MS = 5000;

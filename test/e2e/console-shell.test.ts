@@ -145,18 +145,6 @@ describe('the shell', () => {
     await heading(page).filter({ hasText: 'Start' }).waitFor();
   });
 
-  test('follows the color scheme of the system until the user selects one', async () => {
-    const { page } = await open({ scheme: 'dark', path: '/keys' });
-    const scheme = () => page.evaluate(`document.documentElement.getAttribute('data-mantine-color-scheme')`);
-    expect(await scheme()).toBe('dark');
-    await page.getByRole('button', { name: 'Appearance' }).click();
-    await page.getByRole('menuitemradio', { name: 'Light' }).click();
-    await expect.poll(scheme).toBe('light');
-    await page.reload();
-    await heading(page).filter({ hasText: 'API keys' }).waitFor();
-    expect(await scheme()).toBe('light');
-  });
-
   // In one page, because a page load costs more than the page.
   test('every page is accessible and fits a phone', async () => {
     const { page, consoleErrors } = await open({ path: '/keys' });
@@ -185,6 +173,32 @@ describe('the shell', () => {
         await screenshot(page, `${name}-dark`);
       },
     );
+
+    test('follows the color scheme of the system until the user selects one', async () => {
+      const { page } = await open({ scheme: 'dark', path: '/keys' });
+      const scheme = () =>
+        page.evaluate(`document.documentElement.getAttribute('data-mantine-color-scheme')`);
+      expect(await scheme()).toBe('dark');
+      await page.getByRole('button', { name: 'Appearance' }).click();
+      await page.getByRole('menuitemradio', { name: 'Light' }).click();
+      await expect.poll(scheme).toBe('light');
+      await page.reload();
+      await heading(page).filter({ hasText: 'API keys' }).waitFor();
+      expect(await scheme()).toBe('light');
+    });
+
+    test('marks selected items in forced-colors mode', async () => {
+      const { page } = await open({ path: '/usage' });
+      await page.emulateMedia({ forcedColors: 'active' });
+      const lines = (part: string) =>
+        page.evaluate(`getComputedStyle(document.querySelector('.mantine-${part}')).borderInlineStartWidth`);
+      await expect.poll(() => lines('SegmentedControl-indicator')).toBe('2px');
+      expect(await lines('NavLink-root[data-active]')).toBe('4px');
+      await page.goto(`${service.baseUrl}/#/plugins`);
+      await page.getByRole('switch').first().waitFor();
+      expect(await lines('Switch-track')).toBe('1px');
+      await screenshot(page, 'plugins-forced-colours');
+    });
   });
 
   test('the navigation of a phone opens by a button and closes after a choice', async () => {
@@ -198,19 +212,6 @@ describe('the shell', () => {
     await page.getByRole('link', { name: 'Usage' }).click();
     await heading(page).filter({ hasText: 'Usage' }).waitFor();
     await page.getByRole('button', { name: 'Open navigation' }).waitFor();
-  });
-
-  test('marks selected items in forced-colors mode', async () => {
-    const { page } = await open({ path: '/usage' });
-    await page.emulateMedia({ forcedColors: 'active' });
-    const lines = (part: string) =>
-      page.evaluate(`getComputedStyle(document.querySelector('.mantine-${part}')).borderInlineStartWidth`);
-    await expect.poll(() => lines('SegmentedControl-indicator')).toBe('2px');
-    expect(await lines('NavLink-root[data-active]')).toBe('4px');
-    await page.goto(`${service.baseUrl}/#/plugins`);
-    await page.getByRole('switch').first().waitFor();
-    expect(await lines('Switch-track')).toBe('1px');
-    await screenshot(page, 'plugins-forced-colours');
   });
 
   test('works under a path prefix of a proxy', async () => {
@@ -291,17 +292,19 @@ describe('keys', () => {
     await expect.poll(() => rows.count()).toBe(20);
   });
 
-  test('a new key is selected for manual copying without clipboard access', async () => {
-    const { page } = await open({ path: '/keys', isolated: true });
-    // Browsers have no clipboard API on plain HTTP.
-    await page.addInitScript('delete Navigator.prototype.clipboard');
-    await page.reload();
-    await page.getByRole('button', { name: 'New key' }).click();
-    await page.getByRole('button', { name: 'Create key' }).click();
-    const shown = page.getByRole('dialog').getByLabel('Key', { exact: true });
-    await shown.waitFor();
-    await expect.poll(() => page.evaluate('getSelection().toString()')).toBe(await shown.inputValue());
-    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
+  inDeepTier(() => {
+    test('a new key is selected for manual copying without clipboard access', async () => {
+      const { page } = await open({ path: '/keys', isolated: true });
+      // Browsers have no clipboard API on plain HTTP.
+      await page.addInitScript('delete Navigator.prototype.clipboard');
+      await page.reload();
+      await page.getByRole('button', { name: 'New key' }).click();
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const shown = page.getByRole('dialog').getByLabel('Key', { exact: true });
+      await shown.waitFor();
+      await expect.poll(() => page.evaluate('getSelection().toString()')).toBe(await shown.inputValue());
+      expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
+    });
   });
 });
 

@@ -118,16 +118,44 @@ describe('speech', () => {
       const language = { f: 'fr', i: 'it', p: 'pt-BR' }[voice.charAt(0)] ?? '';
       await expectUnderstood(language, await speak({ model: 'tts-1', voice, input: SENTENCES[language] }));
     });
-  });
 
-  test('of a voice in another language has the sounds of that language', async () => {
-    const input = SENTENCES.it ?? '';
-    const [english, italian] = [
-      await speak({ model: 'tts-1', voice: 'af_heart', input }),
-      await speak({ model: 'tts-1', voice: 'af_heart', input, language: 'IT_it' }),
-    ];
-    expect(Buffer.compare(english, italian)).not.toBe(0);
-    await expectUnderstood('it', italian);
+    test('of a voice in another language has the sounds of that language', async () => {
+      const input = SENTENCES.it ?? '';
+      const [english, italian] = [
+        await speak({ model: 'tts-1', voice: 'af_heart', input }),
+        await speak({ model: 'tts-1', voice: 'af_heart', input, language: 'IT_it' }),
+      ];
+      expect(Buffer.compare(english, italian)).not.toBe(0);
+      await expectUnderstood('it', italian);
+    });
+
+    test('of concurrent requests of several organizations is in the language of each text', async () => {
+      const { keys } = service;
+      const texts = SHORT_TEXTS;
+      const spoken = await Promise.all(
+        texts.map(([language, input]) => speak({ model: 'tts-1', voice: 'nova', language, input })),
+      );
+      const requests = Array.from({ length: 20 }, (_, index) => index % texts.length);
+      const detected = await Promise.all(
+        requests.map((text, index) => {
+          const [, input] = texts[text] ?? [];
+          return speak({ model: 'tts-1', voice: 'nova', input }, keys[index % keys.length]);
+        }),
+      );
+      for (const [index, text] of requests.entries()) {
+        const [language, input] = texts[text] ?? [];
+        const isEqual = Buffer.compare(detected[index] ?? Buffer.of(), spoken[text] ?? Buffer.of()) === 0;
+        expect(isEqual, `${input} is ${language}`).toBe(true);
+      }
+    });
+
+    test('of the partner endpoint is in the detected language', async () => {
+      const speakAt = async (query: string) => {
+        const message = { type: 'voice-request', text: SENTENCES.es, sampleRate: RATE_HZ };
+        return new Uint8Array(await (await post(`/v1/voices/partner${query}`, { message })).arrayBuffer());
+      };
+      await expectUnderstood('es', await speakAt(''));
+    });
   });
 
   test('of a voice of OpenAI is in the detected language of each paragraph', async () => {
@@ -142,26 +170,6 @@ describe('speech', () => {
     const spanish = 'Buenos días a todos.';
     const siwis = await speakWith('ff_siwis', spanish);
     expect(Buffer.compare(await speakWith('ff_siwis', spanish, 'fr'), siwis)).toBe(0);
-  });
-
-  test('of concurrent requests of several organizations is in the language of each text', async () => {
-    const { keys } = service;
-    const texts = SHORT_TEXTS.slice(0, repetitions(2, SHORT_TEXTS.length));
-    const spoken = await Promise.all(
-      texts.map(([language, input]) => speak({ model: 'tts-1', voice: 'nova', language, input })),
-    );
-    const requests = Array.from({ length: repetitions(keys.length, 20) }, (_, index) => index % texts.length);
-    const detected = await Promise.all(
-      requests.map((text, index) => {
-        const [, input] = texts[text] ?? [];
-        return speak({ model: 'tts-1', voice: 'nova', input }, keys[index % keys.length]);
-      }),
-    );
-    for (const [index, text] of requests.entries()) {
-      const [language, input] = texts[text] ?? [];
-      const isEqual = Buffer.compare(detected[index] ?? Buffer.of(), spoken[text] ?? Buffer.of()) === 0;
-      expect(isEqual, `${input} is ${language}`).toBe(true);
-    }
   });
 
   test('of words in another script is not left out', async () => {
@@ -190,14 +198,6 @@ describe('speech', () => {
     });
   });
 
-  test('of the partner endpoint is in the detected language', async () => {
-    const speakAt = async (query: string) => {
-      const message = { type: 'voice-request', text: SENTENCES.es, sampleRate: RATE_HZ };
-      return new Uint8Array(await (await post(`/v1/voices/partner${query}`, { message })).arrayBuffer());
-    };
-    await expectUnderstood('es', await speakAt(''));
-  });
-
   test('in Mandarin is understood, without a language or with one, and in its voices', async () => {
     const input = SENTENCES.zh ?? '';
     const characters = (text: string) => new Set(text.match(/\p{Script=Han}/gu));
@@ -210,7 +210,7 @@ describe('speech', () => {
   });
 
   test('in Mandarin and Japanese has the times of its words', async () => {
-    for (const language of ['zh', 'ja']) {
+    for (const language of ['zh', 'ja'].slice(0, repetitions(1, 2))) {
       const input = SENTENCES[language] ?? '';
       const fields = { model: 'tts-1', language, input, stream_format: 'json', timestamps: ['word'] };
       const response = await post('/v1/audio/speech', fields);

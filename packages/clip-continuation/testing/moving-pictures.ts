@@ -15,11 +15,15 @@ const PARTS = [
   { fx: 0.31, fy: 0.29, phase: 5, height: 5 },
 ];
 
+/** One period. The pictures need many sines, to less than a grey value. */
+const SINES = Float32Array.from({ length: 1 << 16 }, (_, at) => Math.sin((at * 2 * Math.PI) / (1 << 16)));
+const sine = (radians: number) => SINES[(radians * (SINES.length / (2 * Math.PI))) & (SINES.length - 1)] ?? 0;
+
 /** Gray value of the texture at any coordinates, 16–235. */
 export function texture(x: number, y: number): number {
   let grey = 126;
   for (const { fx, fy, phase, height } of PARTS) {
-    grey += height * Math.sin(fx * x + fy * y + phase + 2 * Math.sin((fy * x - fx * y) * 0.7));
+    grey += height * sine(fx * x + fy * y + phase + 2 * sine((fy * x - fx * y) * 0.7));
   }
   return Math.max(16, Math.min(235, grey));
 }

@@ -88,10 +88,12 @@ describe('the cleanup', () => {
     const { now, files } = all;
     const expired = Array.from({ length: 503 }, (_, at) => fileRecord({ expiresAt: now - at }));
     const kept = [fileRecord(), fileRecord({ expiresAt: now + 1 })];
-    for (const file of [...expired, ...kept]) {
-      await files.put(file, ROOM);
-      await all.blob(fileBlob(file.id), 2 * DAY_S);
-    }
+    await Promise.all(
+      [...expired, ...kept].map(async (file) => {
+        await files.put(file, ROOM);
+        await all.blob(fileBlob(file.id), 2 * DAY_S);
+      }),
+    );
     await sweep(all);
     expect(await all.storedBlobs()).toEqual(kept.map(({ id }) => fileBlob(id)).sort());
     expect(await files.listExpired(now, 10)).toEqual([]);
@@ -121,7 +123,8 @@ describe('the cleanup', () => {
     await all.files.put(known, ROOM);
     await all.blob(fileBlob(known.id), 9 * DAY_S);
     await all.blob('files/file-young', DAY_S - 60);
-    for (let at = 0; at < 502; at += 1) await all.blob(`files/file-lost${at}`, DAY_S + 60);
+    const lost = Array.from({ length: 502 }, (_, at) => `files/file-lost${at}`);
+    await Promise.all(lost.map((name) => all.blob(name, DAY_S + 60)));
     await sweep(all);
     expect(await all.storedBlobs()).toEqual([fileBlob(known.id), 'files/file-young'].sort());
   });

@@ -66,7 +66,8 @@ describe('the cleanup', () => {
     await all.blob(clipBlob(known.id), 9 * DAY_S);
     await all.blob('voices/tts-vc-voice_young', DAY_S - 60);
     await all.blob('files/file-other', 9 * DAY_S);
-    for (let at = 0; at < 502; at += 1) await all.blob(`voices/tts-vc-voice_lost${at}`, DAY_S + 60);
+    const lost = Array.from({ length: 502 }, (_, at) => `voices/tts-vc-voice_lost${at}`);
+    await Promise.all(lost.map((name) => all.blob(name, DAY_S + 60)));
     await sweep(all);
     expect(await all.clips()).toEqual([clipBlob(known.id), 'voices/tts-vc-voice_young'].toSorted());
     expect(await all.blobs.delete('files/file-other')).toBe(true);

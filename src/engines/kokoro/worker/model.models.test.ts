@@ -32,9 +32,8 @@ afterAll(() => kokoro?.close());
 
 /** Speech of 1.4 s, decoded in two windows. */
 const SHORT = 'Hello there, how are you?';
-/** Speech of 5.4 s, decoded in four windows. */
-const SENTENCE =
-  'The harbour was quiet that morning, and two boats lay at the pier while a gull walked between them.';
+/** Speech of more than 3 s, decoded in three windows. */
+const SENTENCE = 'The harbour was quiet that morning, and two boats lay at the pier.';
 const ALL_TEXTS = [
   'No.',
   SENTENCE,
@@ -58,7 +57,7 @@ describe('decoding in windows', () => {
     const streamed = Float32Array.from(runs.flatMap((chunk) => Array.from(chunk)));
     expect(streamed.length).toBe(whole.length);
     expect(envelopeCorrelation(streamed, whole, 24_000)).toBeGreaterThan(0.98);
-    expect(runs.length).toBeGreaterThan(3);
+    expect(runs).toHaveLength(3);
     let seam = 0;
     for (const chunk of runs.slice(0, -1)) {
       seam += chunk.length;

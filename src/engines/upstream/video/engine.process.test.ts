@@ -38,6 +38,15 @@ beforeAll(async () => {
   };
 });
 
+/** Copies the clip. Used where the test does not depend on its content, because cutting a clip takes a second. */
+const copyingCutter: ClipCutter = {
+  async cut(path, to) {
+    await copyFile(path, to);
+    return { width: 320, height: 320, frames: 48, seconds: 2, audio: true };
+  },
+  close: () => Promise.resolve(),
+};
+
 let upstream: FakeVideoUpstream;
 let log: RecordingLogger;
 /** Folder of the input and output files. */
@@ -53,7 +62,7 @@ beforeEach(async () => {
 
 function createEngine({
   timeoutMs,
-  cutter = tools.cutter,
+  cutter = copyingCutter,
   ...fields
 }: {
   apiKey?: Secret;
@@ -117,7 +126,10 @@ const requestsWith = (method: string) => upstream.seen.filter((seen) => seen.met
 describe('a segment', () => {
   it('consists of the generated frames without those of the clip', async () => {
     const savedStates: string[] = [];
-    const segment = await extend(createEngine({ apiKey: new Secret('key-of-upstream') }), { savedStates });
+    const segment = await extend(
+      createEngine({ cutter: tools.cutter, apiKey: new Secret('key-of-upstream') }),
+      { savedStates },
+    );
     expect(segment).toEqual({ width: 320, height: 320, seconds: 2, audio: true });
     const measured = await tools.clips.measure(join(dir, 'segment'), 'video', never);
     expect(measured).toMatchObject({ frames: 48, width: 320, height: 320, videoCodec: 'avc' });
@@ -140,13 +152,13 @@ describe('a segment', () => {
   it('is shorter if the model generated fewer frames', async () => {
     const [short = ''] = await makeClips(dir, [{ ...SHAPE, name: 'short.mp4', seconds: 40 / 24 }]);
     upstream.content = new Uint8Array(await readFile(short));
-    const segment = await extend(createEngine());
+    const segment = await extend(createEngine({ cutter: tools.cutter }));
     expect(segment.seconds).toBeCloseTo(35 / 24, 9);
     expect(segment.audio).toBe(false);
   });
 
   it('is requested with the end of the clip', async () => {
-    await extend(createEngine());
+    await extend(createEngine({ cutter: tools.cutter }));
     const [post] = requestsWith('POST');
     expect(post?.reference).toMatchObject({ name: 'clip.mp4', type: 'video/mp4' });
     await writeFile(join(dir, 'reference'), post?.reference?.bytes ?? '');
@@ -155,7 +167,7 @@ describe('a segment', () => {
   });
 
   it('is requested with the last frame if the model expects an image', async () => {
-    await extend(createEngine({ tailSeconds: 0 }));
+    await extend(createEngine({ cutter: tools.cutter, tailSeconds: 0 }));
     const [post] = requestsWith('POST');
     expect(post?.reference).toMatchObject({ name: 'frame.webp', type: 'image/webp' });
     expect(post?.reference?.bytes.subarray(0, 4).toString()).toBe('RIFF');
@@ -202,7 +214,7 @@ describe('a saved job', () => {
   it.each(['overloaded', 'rate_limited'] as const)(
     'continues on the server when this process has no capacity: %s',
     async (kind) => {
-      const busy = { ...tools.cutter, cut: () => Promise.reject(new ServiceError(kind, 'Too much to do.')) };
+      const busy = { ...copyingCutter, cut: () => Promise.reject(new ServiceError(kind, 'Too much to do.')) };
       upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
       const remembered = { savedState: 'video_gen_9' };
       await expect(extend(createEngine({ cutter: busy }), remembered)).rejects.toMatchObject({ kind });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SttEngineUnderTest, sttEngineCases } from '../../../../test/contract/stt-engine.cases.ts';
+import { IS_DEEP_TIER } from '../../../../test/harness/tier.ts';
 import { noMetrics, silentLog } from '../../../../tools/harness/doubles/doubles.ts';
 import { joined } from '../../../../tools/harness/media/sample-runs.ts';
 import { SPOKEN_RATE_HZ, silence, speak } from '../../../../tools/harness/media/spoken.ts';
@@ -84,7 +85,7 @@ it('spells names as the keywords do, in every window', async () => {
   expect(await transcribed([text], keywords)).toMatch(hinted);
   const long = [text, ...LONG_TEXTS, text];
   expect((await transcribed(long, keywords)).match(/\bJon\b/g)).toHaveLength(2);
-  expect((await transcribed(long)).match(/\bJohn\b/g)).toHaveLength(2);
+  if (IS_DEEP_TIER) expect((await transcribed(long)).match(/\bJohn\b/g)).toHaveLength(2);
 });
 
 describe('audio of several windows', () => {
