@@ -361,33 +361,35 @@ describe('stored voices', () => {
   });
 });
 
-it('opens fast speech when it is needed, while the other models keep running', async () => {
-  const { slots, parts, close } = await open({
-    needs: new Set(['tts', 'fastSpeech']),
-    models: { speech: new Map([['svc-tts', KOKORO]]) },
+inDeepTier(() => {
+  it('opens fast speech when it is needed, while the other models keep running', async () => {
+    const { slots, parts, close } = await open({
+      needs: new Set(['tts', 'fastSpeech']),
+      models: { speech: new Map([['svc-tts', KOKORO]]) },
+    });
+    onTestFinished(close);
+    const signal = new AbortController().signal;
+    const request: SynthesisRequest = {
+      text: 'Hello.',
+      speed: 1,
+      delivery: 'whole',
+      priority: 'realtime',
+      fairnessKey: 'key',
+    };
+    const samplesOf = async (engine: TtsEngine | undefined) => {
+      let count = 0;
+      for await (const samples of engine?.synthesize(request, signal) ?? []) count += samples.length;
+      return count;
+    };
+    const running = samplesOf(slots.tts?.get('svc-tts'));
+    const [fast, same] = await Promise.all([slots.fastSpeech?.open(), slots.fastSpeech?.open()]);
+    expect(fast).toBe(same);
+    expect(fast?.rateHz).toBe(22_050);
+    expect(await samplesOf(fast)).toBeGreaterThan(5_000);
+    expect(await running).toBeGreaterThan(5_000);
+    // A change of the needed slots retains it.
+    await parts.provide(new Set(['tts', 'fastSpeech', 'vad']));
+    expect(await samplesOf(fast)).toBeGreaterThan(5_000);
+    expect(await samplesOf(slots.tts?.get('svc-tts'))).toBeGreaterThan(5_000);
   });
-  onTestFinished(close);
-  const signal = new AbortController().signal;
-  const request: SynthesisRequest = {
-    text: 'Hello.',
-    speed: 1,
-    delivery: 'whole',
-    priority: 'realtime',
-    fairnessKey: 'key',
-  };
-  const samplesOf = async (engine: TtsEngine | undefined) => {
-    let count = 0;
-    for await (const samples of engine?.synthesize(request, signal) ?? []) count += samples.length;
-    return count;
-  };
-  const running = samplesOf(slots.tts?.get('svc-tts'));
-  const [fast, same] = await Promise.all([slots.fastSpeech?.open(), slots.fastSpeech?.open()]);
-  expect(fast).toBe(same);
-  expect(fast?.rateHz).toBe(22_050);
-  expect(await samplesOf(fast)).toBeGreaterThan(5_000);
-  expect(await running).toBeGreaterThan(5_000);
-  // A change of the needed slots retains it.
-  await parts.provide(new Set(['tts', 'fastSpeech', 'vad']));
-  expect(await samplesOf(fast)).toBeGreaterThan(5_000);
-  expect(await samplesOf(slots.tts?.get('svc-tts'))).toBeGreaterThan(5_000);
 });

@@ -151,17 +151,19 @@ describe('a batch from a file', () => {
   });
 });
 
-test('a result too long for the preview can be downloaded', async () => {
-  const many = Array.from({ length: 20 }, (_, index) => `Text ${index}.`);
-  const input = await uploadInput(
-    service,
-    `${line('a', { body: { model: 'all-minilm-l6-v2', input: many } })}\n`,
-  );
-  const { id } = await createBatch(service, input, '/v1/embeddings');
-  const { page } = await open({ path: `/batches/${id}` });
-  await page.getByText('The first line is too long for the preview').waitFor();
-  const [result] = results(await download(page, 'Download results'));
-  expect(result?.response?.body).toMatchObject({ data: expect.objectContaining({ length: 20 }) });
+inDeepTier(() => {
+  test('a result too long for the preview can be downloaded', async () => {
+    const many = Array.from({ length: 20 }, (_, index) => `Text ${index}.`);
+    const input = await uploadInput(
+      service,
+      `${line('a', { body: { model: 'all-minilm-l6-v2', input: many } })}\n`,
+    );
+    const { id } = await createBatch(service, input, '/v1/embeddings');
+    const { page } = await open({ path: `/batches/${id}` });
+    await page.getByText('The first line is too long for the preview').waitFor();
+    const [result] = results(await download(page, 'Download results'));
+    expect(result?.response?.body).toMatchObject({ data: expect.objectContaining({ length: 20 }) });
+  });
 });
 
 test('a batch from typed texts can be cancelled', async () => {
@@ -187,25 +189,27 @@ test('a batch from typed texts can be cancelled', async () => {
   expect(consoleErrors).toEqual([]);
 });
 
-test('lists batches in pages', async () => {
-  const input = await uploadInput(service, 'no line\n');
-  const ids = [];
-  for (let count = 0; count < 21; count += 1) {
-    ids.push((await createBatch(service, input, '/v1/embeddings')).id);
-  }
-  const { page } = await open();
-  const addresses = () =>
-    page
-      .getByRole('row')
-      .getByRole('link')
-      .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
-  const newest = ids.toReversed().map((id) => `#/batches/${id}`);
-  await expect.poll(addresses).toEqual(newest.slice(0, 20));
-  await page.getByRole('button', { name: 'Older' }).click();
-  await expect.poll(async () => (await addresses())[0]).toBe(newest[20]);
-  await page.getByRole('button', { name: 'Newer' }).click();
-  await expect.poll(addresses).toEqual(newest.slice(0, 20));
-  expect(await page.getByRole('button', { name: 'Newer' }).isDisabled()).toBe(true);
+inDeepTier(() => {
+  test('lists batches in pages', async () => {
+    const input = await uploadInput(service, 'no line\n');
+    const ids = [];
+    for (let count = 0; count < 21; count += 1) {
+      ids.push((await createBatch(service, input, '/v1/embeddings')).id);
+    }
+    const { page } = await open();
+    const addresses = () =>
+      page
+        .getByRole('row')
+        .getByRole('link')
+        .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+    const newest = ids.toReversed().map((id) => `#/batches/${id}`);
+    await expect.poll(addresses).toEqual(newest.slice(0, 20));
+    await page.getByRole('button', { name: 'Older' }).click();
+    await expect.poll(async () => (await addresses())[0]).toBe(newest[20]);
+    await page.getByRole('button', { name: 'Newer' }).click();
+    await expect.poll(addresses).toEqual(newest.slice(0, 20));
+    expect(await page.getByRole('button', { name: 'Newer' }).isDisabled()).toBe(true);
+  });
 });
 
 inDeepTier(() => {

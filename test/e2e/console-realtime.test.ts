@@ -19,6 +19,7 @@ import {
 } from '../harness/console-browser.ts';
 import { type RealtimeAppParts, realtimeApp } from '../harness/realtime-app.ts';
 import { KEY_A } from '../harness/test-app.ts';
+import { inDeepTier } from '../harness/tier.ts';
 import { hearTone, playUntil, replaceAudio, scheduledBy } from '../media/page-audio.ts';
 
 /**
@@ -275,20 +276,22 @@ describe('microphone audio', () => {
   });
 });
 
-test('microphone audio is repeated as speech over TLS', async () => {
-  const secure = app({ tls: selfSigned() });
-  onTestFinished(() => secure.stop());
-  await open({ baseUrl: secure.baseUrl, scheme: 'dark' });
-  await choose('Response mode', 'Repeat transcript');
-  await connect();
-  await hearTone(page, TURN_MS);
-  await turns('service', 'done').waitFor();
-  expect(await wordsOf(turns('user', 'done'))).toBe(SAID);
-  expect(await wordsOf(turns('service', 'done'))).toBe(SAID);
-  expect(tts.requests.at(-1)?.text).toBe(SAID);
-  await expectStateAccessible(page);
-  await button('Disconnect').click();
-  await trace();
+inDeepTier(() => {
+  test('microphone audio is repeated as speech over TLS', async () => {
+    const secure = app({ tls: selfSigned() });
+    onTestFinished(() => secure.stop());
+    await open({ baseUrl: secure.baseUrl, scheme: 'dark' });
+    await choose('Response mode', 'Repeat transcript');
+    await connect();
+    await hearTone(page, TURN_MS);
+    await turns('service', 'done').waitFor();
+    expect(await wordsOf(turns('user', 'done'))).toBe(SAID);
+    expect(await wordsOf(turns('service', 'done'))).toBe(SAID);
+    expect(tts.requests.at(-1)?.text).toBe(SAID);
+    await expectStateAccessible(page);
+    await button('Disconnect').click();
+    await trace();
+  });
 });
 
 test('a language model responds in the mode "Language model reply"', async () => {
@@ -336,20 +339,22 @@ describe('text input', () => {
     expect(await text.getAttribute('aria-invalid')).toBeNull();
   });
 
-  test('can be cancelled during playback, and the next text can be spoken', async () => {
-    await connect();
-    await page.getByLabel('Text', { exact: true }).fill(ENDLESS);
-    await button('Speak').click();
-    await turns('service', 'speaking').waitFor();
-    await expect.poll(async () => (await scheduledBy(page)).seconds).toBeGreaterThan(0);
-    await button('Cancel').click();
-    await turns('service', 'cancelled').waitFor();
-    await expect.poll(() => button('Cancel').isDisabled()).toBe(true);
-    expect(tts.leftEarly).toBe(1);
-    await page.getByLabel('Text', { exact: true }).fill(ANSWER);
-    await button('Speak').click();
-    await turns('service', 'done').waitFor();
-    expect(errorsOf(await trace())).toEqual([]);
+  inDeepTier(() => {
+    test('can be cancelled during playback, and the next text can be spoken', async () => {
+      await connect();
+      await page.getByLabel('Text', { exact: true }).fill(ENDLESS);
+      await button('Speak').click();
+      await turns('service', 'speaking').waitFor();
+      await expect.poll(async () => (await scheduledBy(page)).seconds).toBeGreaterThan(0);
+      await button('Cancel').click();
+      await turns('service', 'cancelled').waitFor();
+      await expect.poll(() => button('Cancel').isDisabled()).toBe(true);
+      expect(tts.leftEarly).toBe(1);
+      await page.getByLabel('Text', { exact: true }).fill(ANSWER);
+      await button('Speak').click();
+      await turns('service', 'done').waitFor();
+      expect(errorsOf(await trace())).toEqual([]);
+    });
   });
 });
 
@@ -382,44 +387,48 @@ test('settings are sent with the first session.update and when they change', asy
   expect(errorsOf(await trace())).toEqual([]);
 });
 
-test('a setting that changes before session.updated arrives is sent afterwards', async () => {
-  await open({ isolated: true });
-  const gate = Promise.withResolvers<void>();
-  await page.routeWebSocket('**/v1/realtime', (socket) => {
-    const service = socket.connectToServer();
-    service.onMessage(async (message) => {
-      if (String(message).includes('"session.updated"')) await gate.promise;
-      socket.send(message);
+inDeepTier(() => {
+  test('a setting that changes before session.updated arrives is sent afterwards', async () => {
+    await open({ isolated: true });
+    const gate = Promise.withResolvers<void>();
+    await page.routeWebSocket('**/v1/realtime', (socket) => {
+      const service = socket.connectToServer();
+      service.onMessage(async (message) => {
+        if (String(message).includes('"session.updated"')) await gate.promise;
+        socket.send(message);
+      });
     });
+    await button('Connect').click();
+    await page.getByText('session.update', { exact: true }).waitFor();
+    await page.getByLabel('Language').fill('de');
+    gate.resolve();
+    await expect.poll(() => button('Speak').isEnabled()).toBe(true);
+    const languages = async () =>
+      (await savedTrace()).entries.flatMap(({ frame: { type, session } }) =>
+        type === 'session.updated' && session !== undefined
+          ? [session.audio.input.transcription.language]
+          : [],
+      );
+    await expect.poll(languages).toEqual([undefined, 'de']);
+    expect(errorsOf(await trace())).toEqual([]);
   });
-  await button('Connect').click();
-  await page.getByText('session.update', { exact: true }).waitFor();
-  await page.getByLabel('Language').fill('de');
-  gate.resolve();
-  await expect.poll(() => button('Speak').isEnabled()).toBe(true);
-  const languages = async () =>
-    (await savedTrace()).entries.flatMap(({ frame: { type, session } }) =>
-      type === 'session.updated' && session !== undefined ? [session.audio.input.transcription.language] : [],
-    );
-  await expect.poll(languages).toEqual([undefined, 'de']);
-  expect(errorsOf(await trace())).toEqual([]);
-});
 
-test('events can be filtered by direction and type, and opened', async () => {
-  await open();
-  await connect();
-  await hearTone(page, 160);
-  const rows = page.getByRole('list', { name: 'Events' }).getByRole('listitem');
-  await rows.getByText('input_audio_buffer.append × 2', { exact: true }).waitFor();
-  await button('Disconnect').click();
-  await page.getByText('Sent', { exact: true }).click();
-  expect(await rows.getByRole('img', { name: 'received' }).count()).toBe(0);
-  expect(await rows.getByRole('img', { name: 'sent' }).count()).toBe(2);
-  await page.getByText('Received', { exact: true }).click();
-  await page.getByLabel('Event type').fill('session.created');
-  expect(await rows.count()).toBe(1);
-  await rows.getByText('session.created', { exact: true }).click();
-  await rows.getByText('"realtime.session"').waitFor();
+  test('events can be filtered by direction and type, and opened', async () => {
+    await open();
+    await connect();
+    await hearTone(page, 160);
+    const rows = page.getByRole('list', { name: 'Events' }).getByRole('listitem');
+    await rows.getByText('input_audio_buffer.append × 2', { exact: true }).waitFor();
+    await button('Disconnect').click();
+    await page.getByText('Sent', { exact: true }).click();
+    expect(await rows.getByRole('img', { name: 'received' }).count()).toBe(0);
+    expect(await rows.getByRole('img', { name: 'sent' }).count()).toBe(2);
+    await page.getByText('Received', { exact: true }).click();
+    await page.getByLabel('Event type').fill('session.created');
+    expect(await rows.count()).toBe(1);
+    await rows.getByText('session.created', { exact: true }).click();
+    await rows.getByText('"realtime.session"').waitFor();
+  });
 });
 
 describe('errors are shown in words', () => {
@@ -434,23 +443,25 @@ describe('errors are shown in words', () => {
     await turns('service', 'done').waitFor();
   });
 
-  test('a microphone that is disconnected during a manual turn ends the turn', async () => {
-    await open();
-    await page.evaluate(`
-      const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
-      navigator.mediaDevices.getUserMedia = async (constraints) => (globalThis.stream = await ask(constraints));
-      undefined;
-    `);
-    await choose('Turn detection', 'Push to talk');
-    await connect();
-    await page.getByRole('heading', { name: 'Realtime' }).click();
-    await page.keyboard.down('Space');
-    await status('receiving speech').waitFor();
-    await hearTone(page, 240);
-    await page.evaluate(`stream.getTracks()[0].dispatchEvent(new Event('ended')); undefined`);
-    await page.getByRole('alert').getByText('The microphone was disconnected.').waitFor();
-    await status('connected').waitFor();
-    await turns('user', 'done').waitFor();
+  inDeepTier(() => {
+    test('a microphone that is disconnected during a manual turn ends the turn', async () => {
+      await open();
+      await page.evaluate(`
+        const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+        navigator.mediaDevices.getUserMedia = async (constraints) => (globalThis.stream = await ask(constraints));
+        undefined;
+      `);
+      await choose('Turn detection', 'Push to talk');
+      await connect();
+      await page.getByRole('heading', { name: 'Realtime' }).click();
+      await page.keyboard.down('Space');
+      await status('receiving speech').waitFor();
+      await hearTone(page, 240);
+      await page.evaluate(`stream.getTracks()[0].dispatchEvent(new Event('ended')); undefined`);
+      await page.getByRole('alert').getByText('The microphone was disconnected.').waitFor();
+      await status('connected').waitFor();
+      await turns('user', 'done').waitFor();
+    });
   });
 
   test('the connection limit and the shutdown of the service', async () => {

@@ -212,28 +212,30 @@ describe('a conversation', () => {
     expect(consoleErrors).toEqual([]);
   });
 
-  test('can be stopped; a response without streaming has no events', async () => {
-    const { page, consoleErrors } = await openPlayground();
-    await send(page, STORY);
-    await turn(page, 1).getByText('Once upon a time').waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await turn(page, 1)
-      .getByRole('status')
-      .filter({ hasText: /^stopped$/i })
-      .waitFor();
-    const stoppedId = await idOf(turn(page, 1));
-    const status = async () =>
-      ((await (await service.fetch(`/v1/responses/${stoppedId}`)).json()) as { status: string }).status;
-    await expect.poll(status).toBe('incomplete');
+  inDeepTier(() => {
+    test('can be stopped; a response without streaming has no events', async () => {
+      const { page, consoleErrors } = await openPlayground();
+      await send(page, STORY);
+      await turn(page, 1).getByText('Once upon a time').waitFor();
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await turn(page, 1)
+        .getByRole('status')
+        .filter({ hasText: /^stopped$/i })
+        .waitFor();
+      const stoppedId = await idOf(turn(page, 1));
+      const status = async () =>
+        ((await (await service.fetch(`/v1/responses/${stoppedId}`)).json()) as { status: string }).status;
+      await expect.poll(status).toBe('incomplete');
 
-    await page.getByRole('button', { name: 'New conversation' }).click();
-    await page.getByLabel('Stream').uncheck({ force: true });
-    await page.getByLabel('Max output tokens').fill('5');
-    await send(page, 'Say hello.');
-    await ended(turn(page, 1), 'incomplete');
-    expect(await turn(page, 1).getByRole('tab', { name: 'Events' }).count()).toBe(0);
-    await page.getByText('Incomplete: max_output_tokens.').waitFor();
-    expect(consoleErrors).toEqual([]);
+      await page.getByRole('button', { name: 'New conversation' }).click();
+      await page.getByLabel('Stream').uncheck({ force: true });
+      await page.getByLabel('Max output tokens').fill('5');
+      await send(page, 'Say hello.');
+      await ended(turn(page, 1), 'incomplete');
+      expect(await turn(page, 1).getByRole('tab', { name: 'Events' }).count()).toBe(0);
+      await page.getByText('Incomplete: max_output_tokens.').waitFor();
+      expect(consoleErrors).toEqual([]);
+    });
   });
 });
 
@@ -263,19 +265,21 @@ test('a function call is shown, and its result is sent as entered', async () => 
   expect(consoleErrors).toEqual([]);
 });
 
-test('a stream that ends early is shown as interrupted', async () => {
-  const { page } = await openPlayground();
-  await page.route('**/v1/responses', async (route) => {
-    const response = await route.fetch();
-    const [event] = (await response.text()).split('\n\n');
-    await route.fulfill({ response, body: `${event}\n\n` });
+inDeepTier(() => {
+  test('a stream that ends early is shown as interrupted', async () => {
+    const { page } = await openPlayground();
+    await page.route('**/v1/responses', async (route) => {
+      const response = await route.fetch();
+      const [event] = (await response.text()).split('\n\n');
+      await route.fulfill({ response, body: `${event}\n\n` });
+    });
+    onTestFinished(() => page.unrouteAll());
+    await page.getByRole('combobox', { name: 'Model' }).click();
+    await page.getByRole('option', { name: 'writer' }).click();
+    await send(page, 'What is tea?');
+    await turn(page, 1).getByText('The response was interrupted').waitFor();
+    await ended(turn(page, 1), 'interrupted');
   });
-  onTestFinished(() => page.unrouteAll());
-  await page.getByRole('combobox', { name: 'Model' }).click();
-  await page.getByRole('option', { name: 'writer' }).click();
-  await send(page, 'What is tea?');
-  await turn(page, 1).getByText('The response was interrupted').waitFor();
-  await ended(turn(page, 1), 'interrupted');
 });
 
 test('a response follows the schema, and its curl sample works', async () => {

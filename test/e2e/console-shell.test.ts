@@ -214,29 +214,31 @@ describe('the shell', () => {
     await page.getByRole('button', { name: 'Open navigation' }).waitFor();
   });
 
-  test('works under a path prefix of a proxy', async () => {
-    const proxy = Bun.serve({
-      port: 0,
-      hostname: '127.0.0.1',
-      fetch(request) {
-        const { pathname, search } = new URL(request.url);
-        if (!pathname.startsWith('/voice/')) return new Response('not here', { status: 404 });
-        return fetch(`${service.baseUrl}${pathname.slice('/voice'.length)}${search}`, {
-          method: request.method,
-          headers: request.headers,
-          body: request.body,
-          decompress: false,
-        });
-      },
+  inDeepTier(() => {
+    test('works under a path prefix of a proxy', async () => {
+      const proxy = Bun.serve({
+        port: 0,
+        hostname: '127.0.0.1',
+        fetch(request) {
+          const { pathname, search } = new URL(request.url);
+          if (!pathname.startsWith('/voice/')) return new Response('not here', { status: 404 });
+          return fetch(`${service.baseUrl}${pathname.slice('/voice'.length)}${search}`, {
+            method: request.method,
+            headers: request.headers,
+            body: request.body,
+            decompress: false,
+          });
+        },
+      });
+      onTestFinished(() => proxy.stop(true));
+      const { page, requestUrls, consoleErrors } = await open({
+        baseUrl: `${proxy.url.origin}/voice`,
+        path: '/keys',
+      });
+      await heading(page).filter({ hasText: 'API keys' }).waitFor();
+      expect(requestUrls.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
+      expect(consoleErrors).toEqual([]);
     });
-    onTestFinished(() => proxy.stop(true));
-    const { page, requestUrls, consoleErrors } = await open({
-      baseUrl: `${proxy.url.origin}/voice`,
-      path: '/keys',
-    });
-    await heading(page).filter({ hasText: 'API keys' }).waitFor();
-    expect(requestUrls.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
-    expect(consoleErrors).toEqual([]);
   });
 });
 
@@ -280,16 +282,18 @@ describe('keys', () => {
     expect(consoleErrors).toEqual([]);
   });
 
-  test('are listed in pages', async () => {
-    for (let count = 0; count < 21; count += 1) await createKey('member', OTHER_KEY);
-    const { page } = await open({ key: OTHER_KEY, path: '/keys' });
-    const rows = page.getByRole('row').filter({ hasText: 'member' });
-    await expect.poll(() => rows.count()).toBe(20);
-    await page.getByRole('button', { name: 'Older' }).click();
-    await expect.poll(() => rows.count()).toBe(1);
-    expect(await page.getByRole('button', { name: 'Older' }).isDisabled()).toBe(true);
-    await page.getByRole('button', { name: 'Newer' }).click();
-    await expect.poll(() => rows.count()).toBe(20);
+  inDeepTier(() => {
+    test('are listed in pages', async () => {
+      for (let count = 0; count < 21; count += 1) await createKey('member', OTHER_KEY);
+      const { page } = await open({ key: OTHER_KEY, path: '/keys' });
+      const rows = page.getByRole('row').filter({ hasText: 'member' });
+      await expect.poll(() => rows.count()).toBe(20);
+      await page.getByRole('button', { name: 'Older' }).click();
+      await expect.poll(() => rows.count()).toBe(1);
+      expect(await page.getByRole('button', { name: 'Older' }).isDisabled()).toBe(true);
+      await page.getByRole('button', { name: 'Newer' }).click();
+      await expect.poll(() => rows.count()).toBe(20);
+    });
   });
 
   inDeepTier(() => {

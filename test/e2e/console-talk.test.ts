@@ -361,27 +361,29 @@ describe('problems are shown in words', () => {
     consoleErrors.splice(0);
   });
 
-  test('used up credits', async () => {
-    openingError = new ServiceError('insufficient_quota', 'Your organization has no credits left.', {
-      code: 'insufficient_quota',
+  inDeepTier(() => {
+    test('used up credits', async () => {
+      openingError = new ServiceError('insufficient_quota', 'Your organization has no credits left.', {
+        code: 'insufficient_quota',
+      });
+      await open();
+      await start();
+      await type('Hello?');
+      await page.getByRole('alert').getByText('The credits are used up.').waitFor();
+      await status('Conversation ended').waitFor();
     });
-    await open();
-    await start();
-    await type('Hello?');
-    await page.getByRole('alert').getByText('The credits are used up.').waitFor();
-    await status('Conversation ended').waitFor();
-  });
 
-  test('a rejected connection', async () => {
-    const limited = app({ perOrganization: 0 });
-    onTestFinished(() => limited.stop());
-    await open({ baseUrl: baseUrlOf(limited.url) });
-    await button('Start conversation').click();
-    await page
-      .getByRole('alert')
-      .getByText(/connections/)
-      .waitFor();
-    expect(await button('Start conversation').isEnabled()).toBe(true);
+    test('a rejected connection', async () => {
+      const limited = app({ perOrganization: 0 });
+      onTestFinished(() => limited.stop());
+      await open({ baseUrl: baseUrlOf(limited.url) });
+      await button('Start conversation').click();
+      await page
+        .getByRole('alert')
+        .getByText(/connections/)
+        .waitFor();
+      expect(await button('Start conversation').isEnabled()).toBe(true);
+    });
   });
 });
 

@@ -155,27 +155,29 @@ test('a short clip is rejected at its field; a noisy clip is stored with a warni
   await screenshot(page, 'voices-warning');
 });
 
-test('a recording stops when the user selects another text', async () => {
-  await open();
-  await page.getByRole('button', { name: 'New voice' }).click();
-  await page.getByRole('button', { name: 'Record' }).click();
-  await hearTone(page, 240);
-  await page.getByText('Minimum 5 s').waitFor();
-  await page.getByRole('button', { name: 'Another text' }).click();
-  await page.getByText(READING_TEXTS[1] ?? '').waitFor();
-  await page.getByRole('button', { name: 'Record', exact: true }).waitFor();
-  expect(await page.getByRole('meter').count()).toBe(0);
-});
+inDeepTier(() => {
+  test('a recording stops when the user selects another text', async () => {
+    await open();
+    await page.getByRole('button', { name: 'New voice' }).click();
+    await page.getByRole('button', { name: 'Record' }).click();
+    await hearTone(page, 240);
+    await page.getByText('Minimum 5 s').waitFor();
+    await page.getByRole('button', { name: 'Another text' }).click();
+    await page.getByText(READING_TEXTS[1] ?? '').waitFor();
+    await page.getByRole('button', { name: 'Record', exact: true }).waitFor();
+    expect(await page.getByRole('meter').count()).toBe(0);
+  });
 
-test('a file above the size limit is rejected without a preview', async () => {
-  await open();
-  // The browser reads a file. A buffer of this size would be sent to it as text, which costs seconds.
-  const large = join(await tempDir(), 'large.wav');
-  await writeFile(large, '');
-  await truncate(large, MAX_CLIP_BYTES + 1);
-  await choose(large);
-  await page.getByRole('alert').getByText('The clip is larger than').waitFor();
-  expect(await page.getByLabel('Clip preview', { exact: true }).count()).toBe(0);
+  test('a file above the size limit is rejected without a preview', async () => {
+    await open();
+    // The browser reads a file. A buffer of this size would be sent to it as text, which costs seconds.
+    const large = join(await tempDir(), 'large.wav');
+    await writeFile(large, '');
+    await truncate(large, MAX_CLIP_BYTES + 1);
+    await choose(large);
+    await page.getByRole('alert').getByText('The clip is larger than').waitFor();
+    expect(await page.getByLabel('Clip preview', { exact: true }).count()).toBe(0);
+  });
 });
 
 test('the request for the microphone can be cancelled; without a microphone, the form stays usable', async () => {

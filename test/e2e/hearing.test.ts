@@ -97,25 +97,27 @@ describe('a recording', () => {
     expect(vtt).toMatch(/^WEBVTT\n\n00:00:0\d\.\d{3} --> 00:00:\d\d\.\d{3}\n\S/);
   });
 
-  test('of several windows is streamed in deltas', async () => {
-    const several = wavOf(await recorded('multilingual.mp3', 0, repetitions(32, 60)));
-    const stream = await client().audio.transcriptions.create({
-      file: several,
-      model: 'svc-stt',
-      stream: true,
+  inDeepTier(() => {
+    test('of several windows is streamed in deltas', async () => {
+      const several = wavOf(await recorded('multilingual.mp3', 0, repetitions(32, 60)));
+      const stream = await client().audio.transcriptions.create({
+        file: several,
+        model: 'svc-stt',
+        stream: true,
+      });
+      let text = '';
+      let deltas = 0;
+      let done = '';
+      for await (const event of stream) {
+        if (event.type === 'transcript.text.delta') {
+          deltas += 1;
+          text += event.delta;
+        } else if (event.type === 'transcript.text.done') done = event.text;
+      }
+      expect(text).toBe(done);
+      expect(plain(text).startsWith(LICENCE.slice(0, 60))).toBe(true);
+      expect(deltas).toBeGreaterThan(1);
     });
-    let text = '';
-    let deltas = 0;
-    let done = '';
-    for await (const event of stream) {
-      if (event.type === 'transcript.text.delta') {
-        deltas += 1;
-        text += event.delta;
-      } else if (event.type === 'transcript.text.done') done = event.text;
-    }
-    expect(text).toBe(done);
-    expect(plain(text).startsWith(LICENCE.slice(0, 60))).toBe(true);
-    expect(deltas).toBeGreaterThan(1);
   });
 
   test('in German is transcribed in German and translated to English', async () => {
@@ -211,18 +213,20 @@ async function startStream(signal?: AbortSignal) {
   };
 }
 
-test('a killed inference process fails only its running requests', async () => {
-  const rest = await startStream();
-  for (const pid of childrenOf(service.pid, INFERENCE)) process.kill(pid, 'SIGKILL');
-  expect(await rest()).toMatch(/event: error\ndata: \{"error":\{"message":.*"code":"worker_crashed"/);
-  expect((await service.fetch('/healthz')).status).toBe(200);
-  expect((await usageRows(1))[0]).toMatchObject({ status: 'failed', endpoint: PATH });
-  // The next request waits for the new process.
-  const { text } = await client().audio.transcriptions.create({
-    file: file('jfk.flac'),
-    model: 'svc-stt',
+inDeepTier(() => {
+  test('a killed inference process fails only its running requests', async () => {
+    const rest = await startStream();
+    for (const pid of childrenOf(service.pid, INFERENCE)) process.kill(pid, 'SIGKILL');
+    expect(await rest()).toMatch(/event: error\ndata: \{"error":\{"message":.*"code":"worker_crashed"/);
+    expect((await service.fetch('/healthz')).status).toBe(200);
+    expect((await usageRows(1))[0]).toMatchObject({ status: 'failed', endpoint: PATH });
+    // The next request waits for the new process.
+    const { text } = await client().audio.transcriptions.create({
+      file: file('jfk.flac'),
+      model: 'svc-stt',
+    });
+    expect(plain(text)).toBe(JFK);
   });
-  expect(plain(text)).toBe(JFK);
 });
 
 test('a disconnected client cancels its transcription', async () => {

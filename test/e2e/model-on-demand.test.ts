@@ -9,6 +9,7 @@ import { HAS_CHROMIUM } from '../harness/chromium.ts';
 import { launchBrowser, openConsole, screenshot } from '../harness/console-browser.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
 /** A real language model that is downloaded from a local model hub and loaded by its first request. */
 
@@ -107,18 +108,20 @@ test('requests get 503 with the progress, then an answer; an idle model is unloa
   expect(choices[0]?.message.content).not.toBe('');
 });
 
-test('a stopped service keeps the received bytes, and the next start resumes the download', async () => {
-  const { launch, hub, modelsDir, half } = await setUp();
-  const stopped = await launch();
-  await ask(stopped);
-  await expect.poll(() => stateOf(stopped), POLL).toMatchObject({ percent: 50 });
-  expect(await stopped.stop()).toBe(0);
-  expect(Bun.file(`${modelsDir}/partial/${sha256(weights)}.part`).size).toBe(half);
+inDeepTier(() => {
+  test('a stopped service keeps the received bytes, and the next start resumes the download', async () => {
+    const { launch, hub, modelsDir, half } = await setUp();
+    const stopped = await launch();
+    await ask(stopped);
+    await expect.poll(() => stateOf(stopped), POLL).toMatchObject({ percent: 50 });
+    expect(await stopped.stop()).toBe(0);
+    expect(Bun.file(`${modelsDir}/partial/${sha256(weights)}.part`).size).toBe(half);
 
-  const service = await launch();
-  expect((await ask(service)).status).toBe(503);
-  await expect.poll(async () => (await ask(service)).status, POLL).toBe(200);
-  expect(hub.requests.findLast(({ server }) => server === 'storage')?.range).toBe(`bytes=${half}-`);
+    const service = await launch();
+    expect((await ask(service)).status).toBe(503);
+    await expect.poll(async () => (await ask(service)).status, POLL).toBe(200);
+    expect(hub.requests.findLast(({ server }) => server === 'storage')?.range).toBe(`bytes=${half}-`);
+  });
 });
 
 test('the console starts a download and shows its progress', async (context: TestContext) => {

@@ -8,6 +8,7 @@ import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../tools/
 import { startHubServer } from '../doubles/hub-server.ts';
 import { onPiperHub, piperFiles, withSpeakers } from '../generators/piper-voices.ts';
 import { tempDir } from '../harness/temp-dir.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
 const TEXT = 'Guten Morgen, es ist 12:30 Uhr.';
 const VOICE = 'de_DE-thorsten-medium';
@@ -25,48 +26,49 @@ async function cacheCopy(): Promise<string> {
   return modelsDir;
 }
 
-test('tts-1 speaks German through a Piper voice of the hub, and the speakers of an own voice by name', async () => {
-  const german = await piperFiles(real, { espeak: { voice: 'de' } });
-  const hub = await startHubServer({ files: onPiperHub(VOICE, german, '* License: CC0\n') });
-  const file = join(await tempDir(), 'choir.onnx');
-  const settings = Object.assign({}, german.settings, { speaker_id_map: { anna: 0, bert: 1 } });
-  await writeFile(file, withSpeakers(german.graph, [1, 0.25]));
-  await writeFile(`${file}.json`, JSON.stringify(settings));
+const headers = { authorization: `Bearer ${SERVICE_KEY}` };
+
+/** A service with further models, and requests to it. */
+async function launch(models: string, env: Record<string, string> = {}) {
   const service = await launchService({
     config: `
       [models.svc-tts]
       kind = "piper"
-      [models.tts-1.languages]
-      de = "piper-de"
-      [models.piper-de]
-      kind = "piper"
-      voice = "${VOICE}"
-      [models.choir]
-      kind = "piper"
-      voice = "${file}"
-      speaker = "bert"
-      voices = "presets"
+      ${models}
       ${NO_RECOGNISER}
       ${NO_TEXT}
     `,
-    env: { PLUGINS: 'speech,voices', HF_ENDPOINT: hub.origin, MODELS_DIR: await cacheCopy() },
+    env: { PLUGINS: 'speech,voices', MODELS_DIR: await cacheCopy(), ...env },
   });
   onTestFinished(async () => {
     await service.stop();
   });
-  const headers = { authorization: `Bearer ${SERVICE_KEY}` };
   const get = async (path: string) => (await service.fetch(path, { headers })).json();
   const send = (fields: object) =>
     service.fetch('/v1/audio/speech', {
       method: 'POST',
-      headers: Object.assign({ 'content-type': 'application/json' }, headers),
-      body: JSON.stringify(Object.assign({ input: TEXT, response_format: 'pcm' }, fields)),
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ input: TEXT, response_format: 'pcm', ...fields }),
     });
   const speak = async (fields: object) => {
     const response = await send(fields);
     expect(response.status, response.ok ? '' : await response.clone().text()).toBe(200);
     return new Int16Array(await response.arrayBuffer());
   };
+  return { get, send, speak };
+}
+
+test('tts-1 speaks German through a Piper voice of the hub', async () => {
+  const german = await piperFiles(real, { espeak: { voice: 'de' } });
+  const hub = await startHubServer({ files: onPiperHub(VOICE, german, '* License: CC0\n') });
+  const { get, send, speak } = await launch(
+    `[models.tts-1.languages]
+     de = "piper-de"
+     [models.piper-de]
+     kind = "piper"
+     voice = "${VOICE}"`,
+    { HF_ENDPOINT: hub.origin },
+  );
   await expect.poll(() => get('/v1/models/piper-de')).toMatchObject({ ready: true });
   expect(await get('/v1/models/tts-1')).toMatchObject({
     engine: { kind: 'piper', languages: { de: 'piper-de' } },
@@ -83,17 +85,36 @@ test('tts-1 speaks German through a Piper voice of the hub, and the speakers of 
   expect(await unsupported.json()).toMatchObject({
     error: { param: 'language', message: expect.stringContaining('one of en-US, de, or unset') },
   });
+});
 
-  const { data } = (await get('/v1/audio/voices?model=choir')) as { data: { id: string }[] };
-  expect(data.slice(0, 3)).toMatchObject([
-    { id: 'choir', language: 'de', preset: 'bert' },
-    { id: 'anna' },
-    { id: 'bert' },
-  ]);
-  const [anna, bert] = [
-    await speak({ model: 'choir', voice: 'anna' }),
-    await speak({ model: 'choir', voice: 'bert' }),
-  ];
-  expect(anna).not.toEqual(bert);
-  expect(await speak({ model: 'choir' })).toEqual(bert);
+// In the default tier, hub-voices.models.test.ts has a voice with speakers.
+inDeepTier(() => {
+  test('the speakers of an own voice speak by name', async () => {
+    const { graph, settings } = await piperFiles(real, {
+      espeak: { voice: 'de' },
+      speaker_id_map: { anna: 0, bert: 1 },
+    });
+    const file = join(await tempDir(), 'choir.onnx');
+    await writeFile(file, withSpeakers(graph, [1, 0.25]));
+    await writeFile(`${file}.json`, JSON.stringify(settings));
+    const { get, speak } = await launch(
+      `[models.choir]
+       kind = "piper"
+       voice = "${file}"
+       speaker = "bert"
+       voices = "presets"`,
+    );
+    const { data } = (await get('/v1/audio/voices?model=choir')) as { data: { id: string }[] };
+    expect(data.slice(0, 3)).toMatchObject([
+      { id: 'choir', language: 'de', preset: 'bert' },
+      { id: 'anna' },
+      { id: 'bert' },
+    ]);
+    const [anna, bert] = [
+      await speak({ model: 'choir', voice: 'anna' }),
+      await speak({ model: 'choir', voice: 'bert' }),
+    ];
+    expect(anna).not.toEqual(bert);
+    expect(await speak({ model: 'choir' })).toEqual(bert);
+  });
 });

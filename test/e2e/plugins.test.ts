@@ -18,7 +18,7 @@ import {
   type PluginService,
 } from '../../tools/harness/services/plugin-service.ts';
 import { tempDir } from '../harness/temp-dir.ts';
-import { IS_DEEP_TIER, repetitions } from '../harness/tier.ts';
+import { IS_DEEP_TIER, inDeepTier, repetitions } from '../harness/tier.ts';
 
 /**
  * Switches plugins of a running service off and on. postgres.test.ts switches one of two processes. Loading models takes
@@ -158,32 +158,38 @@ describe('speech, realtime and embeddings share inference processes', () => {
     await again.close('quiet');
   });
 
-  test('switches of speech fail no other request', async () => {
-    // The model of speech is unloaded with it.
-    await service.switch('realtime', false);
-    const embeddings = loadWithPauses(() => embed(service), EMBEDDINGS);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      expect(await service.plugin('speech')).toMatchObject({ enabled: true, state: 'on', switchable: true });
-      const complete = await (await speakStreamed(service, TEXT)).bytes();
-      const response = await speakStreamed(service, TEXT);
-      expect(response.status).toBe(200);
-      expect(await (await service.requestSwitch('speech', false)).json()).toMatchObject({ enabled: false });
-      expect([{ status: 503, code: 'plugin_stopping' }, DISABLED]).toContainEqual(
-        await errorOf(await speakStreamed(service, TEXT)),
-      );
-      expect((await response.bytes()).length).toBe(complete.length);
-      await service.until('speech', 'off');
-      expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
-      expect(await service.plugin('speech')).toMatchObject({
-        enabled: false,
-        state: 'off',
-        switchable: true,
-      });
-      await service.switch('speech', true);
-      expect((await (await speakStreamed(service, 'All is well.')).bytes()).length).toBeGreaterThan(10_000);
-    }
-    expect(await embeddings.stop()).toEqual([]);
-    expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
+  inDeepTier(() => {
+    test('switches of speech fail no other request', async () => {
+      // The model of speech is unloaded with it.
+      await service.switch('realtime', false);
+      const embeddings = loadWithPauses(() => embed(service), EMBEDDINGS);
+      for (let round = 0; round < ROUNDS; round += 1) {
+        expect(await service.plugin('speech')).toMatchObject({
+          enabled: true,
+          state: 'on',
+          switchable: true,
+        });
+        const complete = await (await speakStreamed(service, TEXT)).bytes();
+        const response = await speakStreamed(service, TEXT);
+        expect(response.status).toBe(200);
+        expect(await (await service.requestSwitch('speech', false)).json()).toMatchObject({ enabled: false });
+        expect([{ status: 503, code: 'plugin_stopping' }, DISABLED]).toContainEqual(
+          await errorOf(await speakStreamed(service, TEXT)),
+        );
+        expect((await response.bytes()).length).toBe(complete.length);
+        await service.until('speech', 'off');
+        expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
+        expect(await service.plugin('speech')).toMatchObject({
+          enabled: false,
+          state: 'off',
+          switchable: true,
+        });
+        await service.switch('speech', true);
+        expect((await (await speakStreamed(service, 'All is well.')).bytes()).length).toBeGreaterThan(10_000);
+      }
+      expect(await embeddings.stop()).toEqual([]);
+      expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
+    });
   });
 
   test('a plugin that is not loaded cannot be switched on', async () => {
@@ -195,6 +201,7 @@ describe('speech, realtime and embeddings share inference processes', () => {
   });
 
   test('the inference process ends with the last plugin that uses a model', async () => {
+    await service.switch('realtime', false);
     // The plugin 'batch', which depends on 'responses', is not loaded.
     await service.switch('responses', false);
     expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);

@@ -241,7 +241,7 @@ describe.each(['svc-tts', 'svc-tts-fast'])('the audio of %s', (model) => {
     expect(maxGapMs(samples, 24_000)).toBeLessThan(1000);
   });
 
-  const testClicks = () =>
+  inDeepTier(() => {
     test('has no click that the same text synthesized as a whole lacks', async () => {
       const streamed = await speak(model, STORY);
       const wav = await (await post({ model, input: STORY })).bytes();
@@ -259,17 +259,12 @@ describe.each(['svc-tts', 'svc-tts-fast'])('the audio of %s', (model) => {
       expect(worst(streamed)).toBeLessThanOrEqual(Math.max(1.5, worst(whole) * 1.2));
     });
 
-  const testDuration = () =>
     test('has a duration proportional to the text', async () => {
       const [once, twice] = [await speak(model, PHRASE), await speak(model, PHRASE.repeat(2))];
       expect(twice.length / once.length).toBeGreaterThan(1.85);
       expect(twice.length / once.length).toBeLessThan(2.15);
     });
-  // Both models receive the text one sentence at a time, and kokoro is slow; its model test checks the windows.
-  for (const register of [testClicks, testDuration]) {
-    if (model === 'svc-tts') inDeepTier(register);
-    else register();
-  }
+  });
 });
 
 describe('clients that disconnect', () => {

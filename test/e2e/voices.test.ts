@@ -26,7 +26,7 @@ import {
 } from '../harness/group-servers.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
-import { repetitions } from '../harness/tier.ts';
+import { inDeepTier, repetitions } from '../harness/tier.ts';
 import { hostileUploads } from '../media/hostile-voice-clips.ts';
 import { encodedFiles } from '../media/media-files.ts';
 
@@ -145,30 +145,34 @@ describe('with the models of the service', () => {
     expect(await service.output()).not.toMatch(/Secret|harbour/);
   });
 
-  test('invalid clips are rejected without effect', async () => {
-    const encoded = await encodedFiles(15);
-    const before = await (await service.fetch('/v1/usage?limit=100')).json();
-    const uploads = await hostileUploads(clip, encoded);
-    // Each file starts a process. The last upload is the only one with another status.
-    const tested = uploads.filter((_, at) => (uploads.length - 1 - at) % repetitions(4, 1) === 0);
-    expect(new Set(tested.map(({ status }) => status))).toEqual(new Set([400, 413]));
-    for (const { name, fields, status } of tested) {
-      const body = new FormData();
-      const all = { audio_sample: clip, consent: 'yes', name: 'Joe', ref_text: REF_TEXT, ...fields };
-      for (const [field, values] of Object.entries(all)) {
-        for (const value of [values].flat()) if (value !== undefined) body.append(field, value as string);
+  inDeepTier(() => {
+    test('invalid clips are rejected without effect', async () => {
+      const encoded = await encodedFiles(15);
+      const before = await (await service.fetch('/v1/usage?limit=100')).json();
+      const uploads = await hostileUploads(clip, encoded);
+      // Each file starts a process. The last upload is the only one with another status.
+      const tested = uploads.filter((_, at) => (uploads.length - 1 - at) % repetitions(4, 1) === 0);
+      expect(new Set(tested.map(({ status }) => status))).toEqual(new Set([400, 413]));
+      for (const { name, fields, status } of tested) {
+        const body = new FormData();
+        const all = { audio_sample: clip, consent: 'yes', name: 'Joe', ref_text: REF_TEXT, ...fields };
+        for (const [field, values] of Object.entries(all)) {
+          for (const value of [values].flat()) if (value !== undefined) body.append(field, value as string);
+        }
+        const response = await service.fetch('/v1/audio/voices', { method: 'POST', body });
+        const result = (await response.json()) as {
+          error?: { type: string; param: string; message: string };
+        };
+        expect([name, response.status, result.error?.type], JSON.stringify(result)).toEqual([
+          ...[name, status, 'invalid_request_error'],
+        ]);
+        expect(result.error?.param, name).toEqual(expect.any(String));
       }
-      const response = await service.fetch('/v1/audio/voices', { method: 'POST', body });
-      const result = (await response.json()) as { error?: { type: string; param: string; message: string } };
-      expect([name, response.status, result.error?.type], JSON.stringify(result)).toEqual([
-        ...[name, status, 'invalid_request_error'],
-      ]);
-      expect(result.error?.param, name).toEqual(expect.any(String));
-    }
-    await encoded.remove();
-    expect(await (await service.fetch('/v1/audio/voices')).json()).toMatchObject({ data: [] });
-    expect(await (await service.fetch('/v1/usage?limit=100')).json()).toEqual(before);
-    await client.audio.voices.delete((await enroll(client)).id);
+      await encoded.remove();
+      expect(await (await service.fetch('/v1/audio/voices')).json()).toMatchObject({ data: [] });
+      expect(await (await service.fetch('/v1/usage?limit=100')).json()).toEqual(before);
+      await client.audio.voices.delete((await enroll(client)).id);
+    });
   });
 });
 

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type HubServerOptions, startHubServer } from '../../../test/doubles/hub-server.ts';
 import { onPiperHub, piperFiles, withSpeakers } from '../../../test/generators/piper-voices.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { inDeepTier } from '../../../test/harness/tier.ts';
 import { loudnessDb } from '../../../test/media/audio-checks.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
@@ -117,28 +118,30 @@ test('a voice of a hub that cannot be reached is unavailable, and speaks with it
   expect(loud.words).toHaveLength(TEXT.split(' ').length);
 });
 
-test('an own file speaks the language of its phonemes', async () => {
-  const folder = await tempDir();
-  const file = join(folder, 'mine.onnx');
-  const { graph, settings } = await piperFiles(real, { espeak: { voice: 'de' } });
-  await writeFile(file, graph);
-  await writeFile(`${file}.json`, JSON.stringify(settings));
-  const letters = join(folder, 'letters.onnx');
-  await writeFile(letters, graph);
-  await writeFile(`${letters}.json`, JSON.stringify(Object.assign({}, settings, { phoneme_type: 'text' })));
-  const modelsDir = await emptyCache();
-  const engineOf = await open(
-    { own: piper(file, { voices: 'presets' }), letters: piper(letters) },
-    modelsDir,
-    'http://127.0.0.1:9',
-  );
-  const own = engineOf('own');
-  expect([own.languages, own.voices?.[0]?.id]).toEqual([['de'], 'mine']);
-  const german = (await speak(own)).samples;
-  expect(loudnessDb(german)).toBeGreaterThan(-35);
-  // Three seconds of words, with the numbers read in full.
-  expect(german.length / 22_050).toBeGreaterThan(2.5);
-  expect((await speak(engineOf('letters'), { text: 'hallo' })).samples.length).toBeGreaterThan(1000);
+inDeepTier(() => {
+  test('an own file speaks the language of its phonemes', async () => {
+    const folder = await tempDir();
+    const file = join(folder, 'mine.onnx');
+    const { graph, settings } = await piperFiles(real, { espeak: { voice: 'de' } });
+    await writeFile(file, graph);
+    await writeFile(`${file}.json`, JSON.stringify(settings));
+    const letters = join(folder, 'letters.onnx');
+    await writeFile(letters, graph);
+    await writeFile(`${letters}.json`, JSON.stringify(Object.assign({}, settings, { phoneme_type: 'text' })));
+    const modelsDir = await emptyCache();
+    const engineOf = await open(
+      { own: piper(file, { voices: 'presets' }), letters: piper(letters) },
+      modelsDir,
+      'http://127.0.0.1:9',
+    );
+    const own = engineOf('own');
+    expect([own.languages, own.voices?.[0]?.id]).toEqual([['de'], 'mine']);
+    const german = (await speak(own)).samples;
+    expect(loudnessDb(german)).toBeGreaterThan(-35);
+    // Three seconds of words, with the numbers read in full.
+    expect(german.length / 22_050).toBeGreaterThan(2.5);
+    expect((await speak(engineOf('letters'), { text: 'hallo' })).samples.length).toBeGreaterThan(1000);
+  });
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { repetitions } from '../../../test/harness/tier.ts';
+import { inDeepTier, repetitions } from '../../../test/harness/tier.ts';
 import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/media/heard-audio.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { transcriptWords } from '../../../tools/harness/media/transcript-normalizer.ts';
@@ -215,27 +215,29 @@ test('audio without speech has no text', async () => {
   }
 });
 
-test('a killed process fails its request, and the next request succeeds', async () => {
-  const speech = await recorded('multilingual.mp3', 0, 25);
-  const events = opened.engine
-    .transcribe(
-      chunks(speech),
-      { task: 'transcribe', timestamps: 'none', priority: 'interactive', fairnessKey: 'a' },
-      never,
-    )
-    [Symbol.asyncIterator]();
-  expect((await events.next()).value).toMatchObject({ kind: 'delta' });
-  const own = childrenOf(process.pid, INFERENCE).filter((pid) =>
-    readFileSync(`/proc/${pid}/environ`, 'latin1').includes(MARK),
-  );
-  expect(own).toHaveLength(1);
-  process.kill(own[0] ?? 0, 'SIGKILL');
-  const rest = async () => {
-    while (!(await events.next()).done);
-  };
-  await expect(rest()).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
-  const { text } = await transcribe(await recorded('jfk.flac'));
-  expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
+inDeepTier(() => {
+  test('a killed process fails its request, and the next request succeeds', async () => {
+    const speech = await recorded('multilingual.mp3', 0, 25);
+    const events = opened.engine
+      .transcribe(
+        chunks(speech),
+        { task: 'transcribe', timestamps: 'none', priority: 'interactive', fairnessKey: 'a' },
+        never,
+      )
+      [Symbol.asyncIterator]();
+    expect((await events.next()).value).toMatchObject({ kind: 'delta' });
+    const own = childrenOf(process.pid, INFERENCE).filter((pid) =>
+      readFileSync(`/proc/${pid}/environ`, 'latin1').includes(MARK),
+    );
+    expect(own).toHaveLength(1);
+    process.kill(own[0] ?? 0, 'SIGKILL');
+    const rest = async () => {
+      while (!(await events.next()).done);
+    };
+    await expect(rest()).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
+    const { text } = await transcribe(await recorded('jfk.flac'));
+    expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
+  });
 });
 
 test('the English-only model transcribes English and rejects translation', async (context) => {

@@ -41,9 +41,10 @@ export const SCHEMA = {
   additionalProperties: false,
 };
 
-/** Runs flows in order and prints the result or the error of each. */
+/** Runs flows in order and prints the result or the error of each. `settings.flows` are the names of those to run, default all. */
 export async function runFlows(flows) {
   for (const [flow, run] of Object.entries(flows)) {
+    if (settings.flows !== undefined && !settings.flows.includes(flow)) continue;
     const result = await run().catch((error) => ({ failed: String(error?.stack ?? error) }));
     process.stdout.write(`${JSON.stringify({ flow, ...result })}\n`);
   }

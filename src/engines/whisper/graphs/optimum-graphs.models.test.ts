@@ -10,6 +10,7 @@ import {
   writeOptimumExport,
 } from '../../../../test/generators/optimum-export.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
+import { inDeepTier } from '../../../../test/harness/tier.ts';
 import { recorded } from '../../../../test/media/heard-audio.ts';
 import { transcriptWords } from '../../../../tools/harness/media/transcript-normalizer.ts';
 import { loadConfig } from '../../../config/config.ts';
@@ -91,24 +92,26 @@ function largestDifference(a: Float32Samples, b: Float32Samples): number {
   return a.reduce((max, value, i) => Math.max(max, Math.abs(value - (b[i] ?? Number.NaN))), 0);
 }
 
-test('an export transcribes like its checkpoint', async () => {
-  const samples = await recorded('jfk.flac');
-  const folder = await tempDir();
-  await writeOptimumExport(folder, 'merged');
-  const { segments, words, language } = await transcribed(folder, samples);
-  expect(language).toBe('en');
-  const text = textOf(segments);
-  expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
-  expect(text).toBe(textOf((await transcribed('tiny.en', samples)).segments));
-  expect(segments.map(({ startS, endS }) => [startS, endS])).toEqual([
-    [0, 8],
-    [8, 11],
-  ]);
-  // Word times are estimated, because these graphs provide times of segments only.
-  expect(words.map(({ word }) => word).join(' ')).toBe(text);
-  expect(words[0]?.startS).toBe(0);
-  expect(words.find(({ startS }) => startS === 8)?.word).toBe('ask');
-  expect(words.at(-1)?.endS).toBe(11);
+inDeepTier(() => {
+  test('an export transcribes like its checkpoint', async () => {
+    const samples = await recorded('jfk.flac');
+    const folder = await tempDir();
+    await writeOptimumExport(folder, 'merged');
+    const { segments, words, language } = await transcribed(folder, samples);
+    expect(language).toBe('en');
+    const text = textOf(segments);
+    expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
+    expect(text).toBe(textOf((await transcribed('tiny.en', samples)).segments));
+    expect(segments.map(({ startS, endS }) => [startS, endS])).toEqual([
+      [0, 8],
+      [8, 11],
+    ]);
+    // Word times are estimated, because these graphs provide times of segments only.
+    expect(words.map(({ word }) => word).join(' ')).toBe(text);
+    expect(words[0]?.startS).toBe(0);
+    expect(words.find(({ startS }) => startS === 8)?.word).toBe('ask');
+    expect(words.at(-1)?.endS).toBe(11);
+  });
 });
 
 const TOKENS = [257, 362, 43, 123, 16];
