@@ -277,6 +277,7 @@ describe('test rules', () => {
     ['src/kit/a.test.ts', 'setTimeout(() => stop(), 500);', 'a sleep orders nothing'],
     ['src/kit/a.test.ts', "const child = Bun.spawn(['true']);", 'name the file x.process.test.ts'],
     ['plugins/a/b.test.ts', 'const server = Bun.serve({ port: 0 });', 'name the file x.api.test.ts'],
+    ['src/kit/a.api.test.ts', "vi.mock('./b.ts');", 'modules cannot be replaced'],
   ])('reject in %s: %s', async (path, text, why) => {
     const errors = await testErrors(tree({ [path]: text }));
     expect(errors).toEqual([expect.stringContaining(why)]);

@@ -26,6 +26,14 @@ const TIME_RULES: readonly TestRule[] = [
   },
 ];
 
+/** Bun loads the modules of tests, not vitest, which could replace them. */
+const MODULE_RULES: readonly TestRule[] = [
+  {
+    pattern: /\bvi\.(?:mock|doMock|hoisted)\(/,
+    why: 'modules cannot be replaced: pass what the code depends on',
+  },
+];
+
 /** What unit tests may not use; `x.api.test.ts` may use sockets, `x.process.test.ts` processes. */
 const UNIT_RULES: readonly TestRule[] = [
   {
@@ -50,7 +58,8 @@ export async function testErrors(root: string): Promise<string[]> {
   for await (const path of new Glob(TESTS).scan(root)) {
     if (EXEMPT.test(path)) continue;
     const text = await Bun.file(`${root}/${path}`).text();
-    for (const { pattern, why } of UNIT.test(path) ? [...TIME_RULES, ...UNIT_RULES] : TIME_RULES) {
+    const rules = [...TIME_RULES, ...MODULE_RULES, ...(UNIT.test(path) ? UNIT_RULES : [])];
+    for (const { pattern, why } of rules) {
       for (const { index } of text.matchAll(new RegExp(pattern, 'gm'))) {
         errors.push(`${path}:${text.slice(0, index).split('\n').length}: ${why}`);
       }
