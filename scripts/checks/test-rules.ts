@@ -26,7 +26,7 @@ const TIME_RULES: readonly TestRule[] = [
   },
 ];
 
-/** Bun loads the modules of tests, not vitest, which could replace them. */
+/** Bun loads the modules of tests, so `vi.mock` has no effect. */
 const MODULE_RULES: readonly TestRule[] = [
   {
     pattern: /\bvi\.(?:mock|doMock|hoisted)\(/,

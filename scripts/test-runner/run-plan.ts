@@ -42,7 +42,7 @@ export interface TestOutcome {
 /**
  * Runs the groups of a plan one after another, and then, alone, the files that failed. A failure in a strict group ends the
  * run, because its tests depend on nothing that a second run could change.
- * @param runFiles runs the files of one group. Default: with vitest.
+ * @param runFiles runs the files of one group with vitest. A test can pass another function.
  */
 export async function runPlan(
   plan: TestPlan,

@@ -131,19 +131,18 @@ describe('speech', () => {
 
     test('of concurrent requests of several organizations is in the language of each text', async () => {
       const { keys } = service;
-      const texts = SHORT_TEXTS;
       const spoken = await Promise.all(
-        texts.map(([language, input]) => speak({ model: 'tts-1', voice: 'nova', language, input })),
+        SHORT_TEXTS.map(([language, input]) => speak({ model: 'tts-1', voice: 'nova', language, input })),
       );
-      const requests = Array.from({ length: 20 }, (_, index) => index % texts.length);
+      const requests = Array.from({ length: 20 }, (_, index) => index % SHORT_TEXTS.length);
       const detected = await Promise.all(
         requests.map((text, index) => {
-          const [, input] = texts[text] ?? [];
+          const [, input] = SHORT_TEXTS[text] ?? [];
           return speak({ model: 'tts-1', voice: 'nova', input }, keys[index % keys.length]);
         }),
       );
       for (const [index, text] of requests.entries()) {
-        const [language, input] = texts[text] ?? [];
+        const [language, input] = SHORT_TEXTS[text] ?? [];
         const isEqual = Buffer.compare(detected[index] ?? Buffer.of(), spoken[text] ?? Buffer.of()) === 0;
         expect(isEqual, `${input} is ${language}`).toBe(true);
       }

@@ -87,7 +87,7 @@ test('tts-1 speaks German through a Piper voice of the hub', async () => {
   });
 });
 
-// In the default tier, hub-voices.models.test.ts has a voice with speakers.
+// hub-voices.models.test.ts also tests a voice with several speakers.
 inDeepTier(() => {
   test('the speakers of an own voice speak by name', async () => {
     const { graph, settings } = await piperFiles(real, {

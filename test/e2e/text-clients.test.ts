@@ -30,7 +30,7 @@ async function run(
   options: {
     readonly toolChoice: 'auto' | 'required';
     readonly maxTokens: number;
-    /** Default: all. */
+    /** The flows to run; all if absent. */
     readonly flows?: readonly string[];
   },
 ): Promise<ReadonlyMap<string, FlowResult>> {

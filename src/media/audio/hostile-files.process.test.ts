@@ -166,7 +166,7 @@ describe('damaged files result in audio or a 400', () => {
     needs(context, hasEncoder, 'ffmpeg');
     const reader = newReader();
     const random = seededRandom(SEED);
-    // Each file needs a process. The default tier opens an eighth of the formats, with other ones for each kind of damage.
+    // Each file needs a process. Outside the deep tier, each kind of damage is tested with a different eighth of the formats.
     const first = Object.keys(DAMAGES).indexOf(kind);
     for (const name of names.filter((_, at) => (at + first) % repetitions(8, 1) === 0)) {
       const whole =
@@ -185,7 +185,7 @@ describe('damaged files result in audio or a 400', () => {
     // For max random content the library searches the next WebM element at the same position forever.
     const recorded = hasEncoder ? ['ima.wav', 'pcm.aiff', 'alac.caf', 'v2.wma', 'tone.amr', 'alac.m4a'] : [];
     const encoded = ['tone.mp3', 'tone.m4a', 'tone.flac', 'tone.opus.ogg', 'tone.webm', 'tone.aac'];
-    // The default tier opens a third of the formats.
+    // Outside the deep tier, a third of the formats is tested.
     for (const name of [...encoded, ...recorded].filter((_, at) => at % repetitions(3, 1) === 0)) {
       const content = noise();
       content.set(new Uint8Array(await readFile(join(files.folder, name))).slice(0, 64));
